@@ -100,6 +100,7 @@ def test_each_message_is_a_row_with_all_that_pulsar_s_client_reads(spark: Any, f
         assert len(set(numbers)) == len(numbers)
 
 
+@pytest.mark.full
 def test_only_the_chosen_columns_are_read(spark: Any, full: RetainedTopic) -> None:
     chosen = read(spark, full, columns="partition, payload")
     assert chosen.columns == ["partition", "payload"]
@@ -123,6 +124,7 @@ def test_filters_leave_out_what_a_query_excludes(spark: Any, full: RetainedTopic
     everything.unpersist()
 
 
+@pytest.mark.full
 def test_times_limit_the_messages_exactly(spark: Any, full: RetainedTopic) -> None:
     times = sorted(row.publish_time.replace(tzinfo=UTC) for row in read(spark, full).collect())
     middle = times[len(times) // 2]
@@ -155,26 +157,20 @@ def test_a_namespace_has_all_its_topics_and_each_message_its_schema_version(spar
     assert read(spark, orders, topicsPattern=pattern).select("topic").distinct().count() == 1
 
 
-@pytest.mark.parametrize(
-    ("values", "schema", "message"),
-    [
-        ({"topics": "persistent://public/default/nowhere"}, None, "public/default/nowhere: the topic does not"),
-        ({"namespace": "public/nowhere"}, None, "public/nowhere: the namespace does not exist"),
-        ({"colums": "topic"}, None, "option colums does not exist. The options are adminUrl"),
-        ({"columns": "tpoic"}, None, "column 'tpoic' does not exist. The columns are topic"),
-        ({}, "payload string", "column payload has the type binary, not string"),
-    ],
-)  # fmt: skip
-def test_a_mistake_is_an_error_with_its_remedy(
-    spark: Any, full: RetainedTopic, values: dict[str, str], schema: str | None, message: str
-) -> None:
-    reading = spark.read.format(FORMAT).options(**options(full, **values))
-    with pytest.raises(Exception, match=message):
-        (reading if schema is None else reading.schema(schema)).load().count()
-
-
 def payloads(word: str, count: int) -> list[bytes]:
     return [f"{word} {number}".encode() for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"topics": "persistent://public/default/nowhere"}, "public/default/nowhere: the topic does not exist"),
+        ({"namespace": "public/nowhere"}, "public/nowhere: the namespace does not exist"),
+    ],
+)
+def test_what_does_not_exist_is_an_error(spark: Any, full: RetainedTopic, values: dict[str, str], message: str) -> None:
+    with pytest.raises(Exception, match=message):
+        read(spark, full, **values).count()
 
 
 def test_a_stream_reads_each_message_once_and_continues_at_its_checkpoint(
@@ -199,6 +195,7 @@ def test_a_stream_reads_each_message_once_and_continues_at_its_checkpoint(
         assert stream.run() == Counter(payloads("again", 3))
 
 
+@pytest.mark.full
 def test_a_stream_that_may_not_lose_data_names_the_topic_that_was_deleted(
     spark: Any, broker: Pulsar, tmp_path: Path
 ) -> None:
@@ -212,6 +209,7 @@ def test_a_stream_that_may_not_lose_data_names_the_topic_that_was_deleted(
         stream.run()
 
 
+@pytest.mark.full
 def test_a_limit_divides_a_stream_into_micro_batches(spark: Any, broker: Pulsar, tmp_path: Path) -> None:
     topic = RetainedTopic.create(broker, partitions=2)
     with open_client(broker) as client:
@@ -221,6 +219,7 @@ def test_a_limit_divides_a_stream_into_micro_batches(spark: Any, broker: Pulsar,
     assert stream.batches >= 3
 
 
+@pytest.mark.full
 def test_a_stream_begins_at_a_time(spark: Any, broker: Pulsar, tmp_path: Path) -> None:
     topic = RetainedTopic.create(broker)
     with open_client(broker) as client:

@@ -79,25 +79,7 @@ def test_the_current_schema_of_a_topic(spark: Any, orders: RetainedTopic) -> Non
     assert rows.count() == 6
 
 
+@pytest.mark.full
 def test_failfast_names_the_first_bad_message(spark: Any, orders: RetainedTopic) -> None:
     with pytest.raises(Exception, match=rf"{orders.full_name}, \d+:\d+:-1: the schema cannot read the message: TRUNC"):
         read(spark, orders, readerSchema=NEW.schema.decode(), mode="FAILFAST").collect()
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"mode": "FAILFAST"}, "option readerSchema is missing: readerSchemaType and mode belong to it"),
-        ({"readerSchema": '"int"', "mode": "fast"}, "option mode: 'fast'; write one of PERMISSIVE, DROPMALFORMED"),
-        ({"readerSchema": "current", "topics": "persistent://a/b/c,persistent://a/b/d"}, "current needs exactly one"),
-        (
-            {"readerSchema": '{"type": "record", "name": "R", "fields": [{"name": "r", "type": ["null", "R"]}]}'},
-            "option readerSchema: RECURSIVE_TYPE at",
-        ),
-    ],
-)
-def test_a_mistake_is_an_error_with_its_remedy(
-    spark: Any, orders: RetainedTopic, values: dict[str, str], message: str
-) -> None:
-    with pytest.raises(Exception, match=message):
-        read(spark, orders, **values)

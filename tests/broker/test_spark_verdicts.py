@@ -108,6 +108,7 @@ def test_each_topic_is_read_with_its_current_schema(spark: Any, broker: Pulsar, 
     }
 
 
+@pytest.mark.full
 def test_a_version_that_the_broker_lost_is_a_reason(spark: Any, broker: Pulsar) -> None:
     topic = RetainedTopic.create(broker)
     with open_client(broker) as client:
@@ -117,6 +118,7 @@ def test_a_version_that_the_broker_lost_is_a_reason(spark: Any, broker: Pulsar) 
     assert by_reason(read(spark, topic, schema=schema)) == {(0, "UNKNOWN_WRITER_VERSION", "$"): 4}
 
 
+@pytest.mark.full
 def test_a_topicschema_in_a_file_is_the_schema(spark: Any, orders: RetainedTopic, tmp_path: Path) -> None:
     file = tmp_path / "orders.yaml"
     spec = {"topic": orders.full_name, "type": "AVRO", "schema": json.dumps(topic_orders.NARROWER)}
@@ -141,21 +143,3 @@ def test_a_stream_counts_each_message_once(spark: Any, broker: Pulsar, tmp_path:
         assert run().total() == 71
         topic.send(client, [b"\x82"] * 2)
         assert run() == {(None, None, None): 70, (None, "TRUNCATED", "$"): 3}
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({}, "option schema is missing: write current, the text of a schema, or a file"),
-        ({"schema": "/nowhere.avsc"}, "option schema: /nowhere.avsc: No such file or directory"),
-        ({"schema": '{"type": "recrod"}'}, "option schema: "),
-        ({"schema": '"int"', "schemaType": "AVOR"}, "option schemaType: 'AVOR'; write one of NONE, STRING"),
-        ({"schema": '"int"', "columns": "payload"}, "column 'payload' does not exist. The columns are topic"),
-        ({"schema": '"int"', "schemas": "x"}, "option schemas does not exist. The options are adminUrl"),
-    ],
-)
-def test_a_mistake_is_an_error_with_its_remedy(
-    spark: Any, orders: RetainedTopic, values: dict[str, str], message: str
-) -> None:
-    with pytest.raises(Exception, match=message):
-        read(spark, orders, **values)

@@ -70,30 +70,6 @@ def test_the_current_schema_is_the_last_one_of_the_history(session: Any, options
     assert {row.reason for row in current.collect()} == {None, "TRUNCATED", "UNKNOWN_WRITER_VERSION"}
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"history": "", "schema": "current"}, "option history: '' has an empty item"),
-        ({"fileFormat": "csv"}, "option fileFormat: 'csv'; write one of parquet, avro, json"),
-        ({"writtenWith": "9"}, "option writtenWith: '9': the option history has no schema of that number"),
-        ({"adminUrl": "http://x"}, "option adminurl does not exist for files. The options are files"),
-        ({"files": "/nowhere.parquet"}, "/nowhere.parquet: there is no such file"),
-    ],
-)
-def test_a_mistake_is_an_error_with_its_remedy(
-    session: Any, options: dict[str, str], more: dict[str, str], message: str
-) -> None:
-    with pytest.raises(Exception, match=message):
-        read(session, options, **more).collect()
-
-
-def test_a_stream_reads_topics_only(session: Any, options: dict[str, str], tmp_path: Path) -> None:
-    stream = session.readStream.format("pulsar-verdicts").options(**options).load()
-    query = stream.writeStream.format("memory").queryName("verdicts")
-    with pytest.raises(Exception, match="option files: a stream reads topics"):
-        query.option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True).start().awaitTermination()
-
-
 def test_a_schema_of_another_type(session: Any, tmp_path: Path) -> None:
     lines = [json.dumps({"value": {"n": each}}) for each in (1, 2, "three")]
     (tmp_path / "numbers.jsonl").write_text("\n".join(lines))
