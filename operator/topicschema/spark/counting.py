@@ -1,6 +1,6 @@
 """Counts of the verdicts on a span's messages."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final, NamedTuple
@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from topicschema.core.formats.key_value import has_keys_apart
-from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.schemas import NEWEST, SchemaInfo, SchemaType
 from topicschema.payload.columnar.reasons import REASONS
 from topicschema.spark import reading
 from topicschema.spark.columns import MAX_MILLISECONDS
@@ -29,6 +29,8 @@ EXAMPLES: Final = 10
 _MOST_KEYS: Final = 10_000
 """Maximum number of rows that are held. More of them are returned in parts."""
 _HOUR: Final = 3_600_000
+_MOST_CODES: Final = 100_000
+_OF_FILES: Final[dict[Hashable, Validators]] = {}
 _ANYTHING: Final = SchemaInfo(SchemaType.BYTES, b"")
 """Schema of a topic that has none: every message fits."""
 _ROWS: Final = pa.schema(
@@ -69,6 +71,11 @@ class Count:
     bytes: int = 0
     examples: list[str] = field(default_factory=list)
 
+    def add(self, messages: int, size: int) -> None:
+        """Count messages of this size together."""
+        self.messages += messages
+        self.bytes += size
+
 
 class Counter:
     """Counts of the messages of one topic or file, named `topic`."""
@@ -99,26 +106,27 @@ class Counter:
         hours = np.where((times < 0) | (times > MAX_MILLISECONDS), -1, times // _HOUR)
         sizes = pa.compute.binary_length(batch.column("payload")).fill_null(0).to_numpy()[verdicts.rows]
         reasons, paths = verdicts.verdicts.reasons.astype(np.int64), verdicts.verdicts.paths.astype(np.int64)
-        bad = np.flatnonzero(reasons)
-        good = np.flatnonzero(reasons == 0) if len(bad) else np.arange(len(reasons))
+        is_bad = reasons != 0
         places = np.stack([partitions, writers, hours])
-        for key, chosen in _groups(places[:, good]):
-            self._count((*key, None, None, None), sizes[good[chosen]])
-        for (*place, reason, path), chosen in _groups(np.vstack([places, reasons, paths])[:, bad]):
+        for key, messages, size in sums(places[:, ~is_bad], sizes[~is_bad]):
+            self._count((*key, None, None, None)).add(messages, size)
+        bad = np.flatnonzero(is_bad)
+        faults = np.vstack([places, reasons, paths])[:, bad]
+        for key, messages, size in sums(faults, sizes[bad]):
+            *place, reason, path = key
             name = REASONS[reason]
-            fault = name, verdicts.validator.paths[path], verdicts.validator.reasons[name]
-            count = self._count((*place, *fault), sizes[bad[chosen]])
-            rows = verdicts.rows[bad[chosen[: EXAMPLES - len(count.examples)]]]
-            count.examples.extend(self._position(batch, int(row)) for row in rows)
+            count = self._count((*place, name, verdicts.validator.paths[path], verdicts.validator.reasons[name]))
+            count.add(messages, size)
+            if len(count.examples) < EXAMPLES:
+                equal = np.flatnonzero((faults == np.array(key)[:, None]).all(axis=0))
+                rows = verdicts.rows[bad[equal[: EXAMPLES - len(count.examples)]]]
+                count.examples.extend(self._position(batch, int(row)) for row in rows)
 
-    def _count(self, key: tuple[Any, ...], sizes: Any) -> Count:
+    def _count(self, key: tuple[Any, ...]) -> Count:
         partition, writer, hour, *fault = key
         known = partition if self._has_partitions else None
         verdict = VerdictKey(known, _unless_negative(writer), _unless_negative(hour), *fault)
-        count = self._counts.setdefault(verdict, Count())
-        count.messages += len(sizes)
-        count.bytes += int(sizes.sum())
-        return count
+        return self._counts.setdefault(verdict, Count())
 
     def _position(self, batch: pa.RecordBatch, row: int) -> str:
         """Return the position of a message: `ledger:entry`, in files only `entry`, and `:index` in a batch."""
@@ -208,15 +216,29 @@ def _unless_negative(number: int) -> int | None:
     return None if number < 0 else number
 
 
-def _groups(columns: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """Yield each combination of values of the columns, with the indexes of its rows in order."""
+def sums(columns: Any, sizes: Any) -> Iterator[tuple[tuple[int, ...], int, int]]:
+    """Yield each combination of values of the columns, with the number of its rows and the sum of their sizes."""
     if not columns.shape[1]:
         return
-    if (columns == columns[:, :1]).all():
-        yield tuple(columns[:, 0].tolist()), np.arange(columns.shape[1])
-        return
-    keys, numbers = np.unique(columns, axis=1, return_inverse=True)
-    order = np.argsort(numbers.reshape(-1), kind="stable")
-    ends = np.cumsum(np.bincount(numbers.reshape(-1))).tolist()
-    for key, begin, end in zip(keys.T.tolist(), [0, *ends[:-1]], ends, strict=True):
-        yield tuple(key), order[begin:end]
+    lows = columns.min(axis=1)
+    widths = columns.max(axis=1) - lows + 1
+    if float(np.prod(widths.astype(float))) > _MOST_CODES:
+        keys, codes = np.unique(columns, axis=1, return_inverse=True)
+        codes = codes.reshape(-1)
+    else:  # each combination is a number: counted without sorting
+        codes = np.ravel_multi_index(tuple(columns - lows[:, None]), tuple(widths))
+        keys = None
+    counts = np.bincount(codes)
+    totals = np.bincount(codes, sizes)
+    for code in np.flatnonzero(counts).tolist():
+        key = np.array(np.unravel_index(code, tuple(widths))) + lows if keys is None else keys[:, code]
+        yield tuple(key.tolist()), int(counts[code]), int(totals[code])
+
+
+def validators_of(reader: SchemaInfo, versions: Mapping[int, SchemaInfo]) -> Validators:
+    """Return the validators of messages in files, once for all tasks that this process runs of a query."""
+    key = (reader.content_hash, *((number, info.content_hash) for number, info in sorted(versions.items())))
+    if key not in _OF_FILES:
+        _OF_FILES.clear()
+        _OF_FILES[key] = Validators(reader, versions, NEWEST)
+    return _OF_FILES[key]

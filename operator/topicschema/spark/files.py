@@ -2,21 +2,21 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from typing_extensions import override
 
 from topicschema.core.formats.key_value import has_keys_apart
-from topicschema.core.schemas import NEWEST, SchemaInfo
-from topicschema.spark import counting
+from topicschema.core.schemas import SchemaInfo
 from topicschema.spark.errors import InvalidOptionError
 from topicschema.spark.options import items_of
 from topicschema.spark.proposal import CURRENT, proposal, proposal_of
 from topicschema.validation.request import Columns, FileFormat, FileSource
-from topicschema.validation.run.validators import Validators
-from topicschema.validation.sources.files.source import FileMessages
+
+if TYPE_CHECKING:
+    from topicschema.validation.sources.files.source import FileMessages
 
 _COLUMNS: Final = {
     "payloadColumn": "payload",
@@ -90,25 +90,29 @@ class FileReader(DataSourceReader):
     """Reader of the verdicts on the messages in files."""
 
     def __init__(self, options: FileOptions, schema: pa.Schema) -> None:
+        self._options = options
         self._schema = schema
-        self._reader = options.reader
-        self._versions = dict(options.versions)
-        self._source = FileMessages(options.files, has_keys=has_keys_apart(options.reader))
 
     @override
     def partitions(self) -> list[InputPartition]:
         """Return a task for each piece of a file. A file that changes after that is an error."""
-        plan = self._source.plan()
-        return [InputPartition((split, plan.files, dict(plan.writers))) for split in plan.splits] or [
-            InputPartition(())
-        ]
+        plan = self._source().plan()
+        tasks = [InputPartition((split, plan.files, dict(plan.writers))) for split in plan.splits]
+        return tasks or [InputPartition(())]
 
     @override
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a task."""
+        from topicschema.spark import counting  # noqa: PLC0415  # numba takes seconds, and the plan does not need it
+
         if not partition.value:
             return
         split, files, writers = partition.value
-        validators = Validators(self._reader, self._versions | writers, NEWEST)
-        for batch in counting.of_files(self._source, validators, split, files):
+        validators = counting.validators_of(self._options.reader, {**self._options.versions, **writers})
+        for batch in counting.of_files(self._source(), validators, split, files):
             yield batch.select(self._schema.names).cast(self._schema)
+
+    def _source(self) -> "FileMessages":
+        from topicschema.validation.sources.files.source import FileMessages  # noqa: PLC0415  # Arrow's file systems
+
+        return FileMessages(self._options.files, has_keys=has_keys_apart(self._options.reader))

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -13,11 +13,13 @@ from topicschema.spark import planning
 from topicschema.spark.errors import InvalidOptionError
 from topicschema.spark.filters import RowFilters
 from topicschema.spark.planning import SelectedPartition, TaskSpan
-from topicschema.spark.reading import RowSource
 from topicschema.validation.errors import SourceError
 from topicschema.validation.sources.pulsar import ranges
 from topicschema.validation.sources.pulsar.admin import Admin
 from topicschema.validation.sources.pulsar.ranges import EntryRange, Position
+
+if TYPE_CHECKING:
+    from topicschema.spark.reading import RowSource
 
 Offset = dict[str, str]
 _POLL_SECONDS: Final = 1.0
@@ -32,7 +34,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     after the last entry that it has read.
     """
 
-    def __init__(self, source: RowSource) -> None:
+    def __init__(self, source: "RowSource") -> None:
         if source.options.until is not None:
             raise InvalidOptionError("option until: a stream has no end. Use spark.read, or leave until out")
         self._source = source
