@@ -120,7 +120,8 @@ def test_values_of_javas_own_classes_are_read_as_jackson_writes_them(
 UUID = "123E4567-e89b-12d3-a456-426614174000"
 JAVA_CLASSES = [
     ("string", "uuid", [UUID, f" {UUID}", "", "AAAAAAAAAAAAAAAAAAAA/g=="], [UUID.replace("-", ""), "x", "1-1-1-1-1"]),
-    ("string", "java.math.BigDecimal", ["1.5", ".5", "1e-2147483647", "null"], ["1,5", "NaN", "1e2147483648"]),
+    ("string", "java.math.BigDecimal", ["1.5", ".5", "1.", "0.0e1", "1e-2147483647", "null"],
+     ["1,5", "0.e1", "NaN", "1e2147483648"]),
     ("string", "java.math.BigInteger", ["-12", 1e3], ["12.5", "1e3", "x"]),
     ("string", "java.net.URI", ["http://[::1]:80/?[", "é", "", "urn:x:["], ["http://x y", "//", "a:", "p[a]", "%4"]),
     ("string", "java.net.URL", [" HTTP://u@x:80/y z", "jar:file:/a!/b", "http://[::1]", "mailto:a", "jrt:", ""],

@@ -26,7 +26,9 @@ _LAST_CHARACTER: Final = 0xFFFF
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 _UUID_BYTES: Final = 16
 _UUID_IN_BASE64: Final = (22, 24)
-_DECIMAL: Final = re.compile(r"[+-]?(?:\d+\.?(\d*)|\.(\d+))(?:e([+-]?\d+))?", re.IGNORECASE | re.ASCII)
+_DECIMAL: Final = re.compile(  # Jackson demands a digit between a point and an exponent
+    r"[+-]?(?:\d+\.?(\d*)|\.(\d+))(?:(?<!\.)e([+-]?\d+))?", re.IGNORECASE | re.ASCII
+)
 _INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)
 _MAX_SCALE: Final = 100_000  # of a number that becomes a BigInteger
 _PROTOCOL: Final = re.compile(r"(?:url:)?(file|ftp|https?|jar|jmod|jrt|mailto):", re.IGNORECASE | re.ASCII)
