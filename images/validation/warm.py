@@ -25,7 +25,7 @@ from topicschema.payload.columnar.column import Column
 from topicschema.validation.sources.pulsar import frames
 from topicschema.validation.sources.pulsar import protocol
 from topicschema.validation.sources.pulsar.pulsar_api_pb2 import BaseCommand
-from topicschema.validation.sources.pulsar import batch_splitter
+from topicschema.validation.sources.pulsar import batch_splitter, details
 
 NEEDED = (pyarrow.dataset, pyarrow.fs, pyarrow.parquet, pyspark.sql, topicschema.validation)
 AVRO = b'{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}'
@@ -47,7 +47,8 @@ for kind, schema, payload in ((SchemaType.AVRO, AVRO, b"\x02"), (SchemaType.PROT
     if [bool(each) for each in verdicts.reasons] != [False, True]:
         raise SystemExit(f"the compiled loop judges {kind.value} wrongly")
 came = np.frombuffer(protocol.frame(BaseCommand(type=BaseCommand.PONG)), np.uint8)
-batch_splitter.split(came, frames.scan(came)[0])
+table = frames.scan(came)[0]
+details.columns(came, table, batch_splitter.split(came, table))
 kept = [each for each in gc.get_objects() if isinstance(each, Dispatcher) and not isinstance(each._cache, NullCache)]
 for each in kept:
     if not each.signatures:

@@ -162,8 +162,7 @@ def columns(content: Content, table: Table, rows: Table) -> list[pa.Array]:
 def _properties(content: Content, table: Table, rows: Table, counts: tuple[Table, int]) -> pa.Array:
     per_message, total = counts
     pairs = np.zeros((total, _PAIR_WIDTH), np.int64)
-    if total:
-        _RUN_FILL(unwritable(content), unwritable(table), unwritable(rows), pairs)
+    _RUN_FILL(unwritable(content), unwritable(table), unwritable(rows), pairs)
     keys = _text(_pieces(content, pairs[:, _KEY_AT], pairs[:, _KEY_SIZE]))
     values = _text(_pieces(content, pairs[:, _VALUE_AT], pairs[:, _VALUE_SIZE]))
     offsets = np.zeros(len(rows) + 1, np.int32)
