@@ -146,7 +146,7 @@ def retaining_pulsar(start_broker: StartBroker) -> Pulsar:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Yield a SparkSession that pushes filters to Python, with the data sources."""
+    """Yield a SparkSession with the data sources. It would push filters to Python."""
     from topicschema.spark import PulsarMessages, PulsarVerdicts  # noqa: PLC0415  # pyspark, only if a test needs it
 
     pushes = {"spark.sql.python.filterPushdown.enabled": "true"}

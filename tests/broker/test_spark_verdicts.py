@@ -123,7 +123,7 @@ def test_a_topicschema_in_a_file_is_the_schema(spark: Any, orders: RetainedTopic
     file = tmp_path / "orders.yaml"
     spec = {"topic": orders.full_name, "type": "AVRO", "schema": json.dumps(topic_orders.NARROWER)}
     file.write_text(json.dumps({"apiVersion": "topicschema.io/v1alpha1", "kind": "TopicSchema", "spec": spec}))
-    rows = read(spark, orders, schema=str(file), columns="reason,messages", pushFilters="true")
+    rows = read(spark, orders, schema=str(file), columns="reason,messages")
     assert rows.where("reason = 'UNKNOWN_SYMBOL'").selectExpr("sum(messages)").first()[0] == SHARE.lost
 
 

@@ -13,7 +13,6 @@ from topicschema.core.schemas import NEWEST, SchemaInfo, SchemaType
 from topicschema.payload.columnar.reasons import REASONS
 from topicschema.spark import reading
 from topicschema.spark.columns import MAX_MILLISECONDS
-from topicschema.spark.filters import RowFilters
 from topicschema.spark.options import ReadOptions
 from topicschema.spark.planning import TaskSpan
 from topicschema.spark.proposal import Proposal
@@ -152,7 +151,7 @@ class Counter:
         return pa.RecordBatch.from_arrays(typed, schema=_ROWS)
 
 
-def of_topic(options: ReadOptions, proposal: Proposal, span: TaskSpan, filters: RowFilters) -> Iterator[pa.RecordBatch]:
+def of_topic(options: ReadOptions, proposal: Proposal, span: TaskSpan) -> Iterator[pa.RecordBatch]:
     """Yield the rows of the span's messages.
 
     Raises SourceError if messages or schemas cannot be read, and InvalidRequestError if the schema cannot be judged.
@@ -164,7 +163,7 @@ def of_topic(options: ReadOptions, proposal: Proposal, span: TaskSpan, filters: 
             lambda versions: TopicValidators(_reader(admin, proposal, span), versions),
         )
         counter = Counter(span.topic, has_partitions=span.is_partitioned, has_ledgers=True)
-        batches = reading.batches(options, span, filters, has_keys=has_keys_apart(validators.reader))
+        batches = reading.batches(options, span, has_keys=has_keys_apart(validators.reader))
         yield from counter.rows(batches, lambda batch: validators.validate(admin, batch))
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from topicschema.core.schemas import SchemaInfo
     from topicschema.spark.columns import Columns
-    from topicschema.spark.filters import RowFilters
     from topicschema.spark.planning import TaskSpan
     from topicschema.spark.typed import Mode
     from topicschema.validation.sources.pulsar.admin import Admin
@@ -50,9 +49,9 @@ class PulsarMessages(DataSource):
     @override
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader of a batch."""
-        from topicschema.spark import batch
+        from topicschema.spark.batch import BatchReader
 
-        return batch.reader(self._rows(schema))
+        return BatchReader(self._rows(schema))
 
     @override
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
@@ -125,7 +124,7 @@ class MessageRowSource:
         del admin
         return spans
 
-    def rows(self, spans: "Iterable[TaskSpan]", filters: "RowFilters") -> "Iterator[pa.RecordBatch]":
+    def rows(self, spans: "Iterable[TaskSpan]") -> "Iterator[pa.RecordBatch]":
         """Yield the rows of the spans' messages, as in RowSource."""
         from topicschema.spark import reading
         from topicschema.spark.columns import DETAILS, Rows
@@ -135,7 +134,7 @@ class MessageRowSource:
         parts = {"has_keys": has_keys, "has_details": not names.isdisjoint(DETAILS)}
         for span in spans:
             convert = Rows(self.schema, span.topic, is_partitioned=span.is_partitioned)
-            for batch in self._typed(span, reading.batches(self.options, span, filters, **parts)):
+            for batch in self._typed(span, reading.batches(self.options, span, **parts)):
                 yield convert.of(batch)
 
     def _typed(self, span: "TaskSpan", batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":

@@ -17,7 +17,7 @@ from topicschema.spark.errors import InvalidOptionError
 from topicschema.validation.request import OAuth2Flow, PulsarSource
 
 _NAMES: Final = (
-    *("adminUrl", "serviceUrl", "topics", "topicsPattern", "namespace", "since", "until", "columns", "pushFilters"),
+    *("adminUrl", "serviceUrl", "topics", "topicsPattern", "namespace", "since", "until", "columns"),
     *("failOnDataLoss", "maxBytesPerPartition", "maxBytesPerTrigger", "redirectHosts"),
     *("tokenFile", "tokenVariable", "certificateFile", "keyFile", "caFile"),
     *("oauth2IssuerUrl", "oauth2ClientId", "oauth2SecretFile", "oauth2Audience", "oauth2Scope"),
@@ -64,7 +64,6 @@ class ReadOptions:
     since: Moment | None = None
     until: Moment | None = None
     columns: tuple[str, ...] | None = None
-    pushes_filters: bool = False
     fails_on_data_loss: bool = True
     max_bytes_per_partition: int = _SPLIT_BYTES
     max_bytes_per_trigger: int | None = None
@@ -82,7 +81,6 @@ class ReadOptions:
             since=_moment("since", values.get("since")),
             until=_moment("until", values.get("until")),
             columns=items_of("columns", values["columns"]) if "columns" in values else None,
-            pushes_filters=_flag("pushFilters", values.get("pushFilters", "false")),
             fails_on_data_loss=_flag("failOnDataLoss", values.get("failOnDataLoss", "true")),
             max_bytes_per_partition=_size(
                 "maxBytesPerPartition", values.get("maxBytesPerPartition", str(_SPLIT_BYTES))

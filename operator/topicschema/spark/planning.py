@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.datasource import InputPartition
 
 from topicschema.core.topics import PulsarNamespaceKey, Topic
-from topicschema.spark.filters import RowFilters
 from topicschema.spark.options import TopicSelection
 from topicschema.validation.errors import SourceError
 from topicschema.validation.sources.pulsar import partitions
@@ -70,21 +69,14 @@ class TaskSpan:
         return _parsed(self.positions.topic)
 
 
-def selected(
-    admin: Admin, selection: TopicSelection, filters: RowFilters, *, must_exist: bool
-) -> Iterator[SelectedPartition]:
-    """Yield the partitions of the selected topics that the filters take, by name.
+def selected(admin: Admin, selection: TopicSelection, *, must_exist: bool) -> Iterator[SelectedPartition]:
+    """Yield the partitions of the selected topics, by name.
 
     With `must_exist`, it raises SourceError for a named topic that does not exist.
     """
     for topic, count in _topics(admin, selection, must_exist=must_exist):
-        name = f"persistent://{topic}"
-        numbers = range(count) if count else [None]
-        taken = {number for number in numbers if filters.takes(name, number)}
-        if taken:
-            for each in partitions.partitions(admin, topic, count):
-                if (each.number if count else None) in taken:
-                    yield SelectedPartition(topic, count > 0, each)
+        for each in partitions.partitions(admin, topic, count):
+            yield SelectedPartition(topic, count > 0, each)
 
 
 def _topics(admin: Admin, selection: TopicSelection, *, must_exist: bool) -> Iterator[tuple[Topic, int]]:
@@ -108,18 +100,17 @@ def _of_namespace(admin: Admin, namespace: PulsarNamespaceKey, pattern: re.Patte
                 yield topic, count
 
 
-def tasks(source: "RowSource", filters: RowFilters, now: int) -> list[InputPartition]:
+def tasks(source: "RowSource", now: int) -> list[InputPartition]:
     """Return the tasks for all messages that the selected topics have at `now`, in milliseconds since 1970.
 
     Raises SourceError if the broker does not answer, or a named topic does not exist.
     """
     options = source.options
-    since = _latest(None if options.since is None else options.since.at(now), filters.since)
-    until = _earliest(None if options.until is None else options.until.at(now), filters.until)
+    since, until = (None if each is None else each.at(now) for each in (options.since, options.until))
     with Admin(options.pulsar) as admin:
         spans = [
             span
-            for each in selected(admin, options.selection, filters, must_exist=True)
+            for each in selected(admin, options.selection, must_exist=True)
             if (span := span_of(admin, each, each.partition.between(admin, since, until), (since, until)))
         ]
         return packed(source.planned(admin, spans), options.max_bytes_per_partition)
@@ -176,11 +167,3 @@ def _task_numbers(spans: Iterable[TaskSpan], size: float) -> Iterator[int]:
 def _parsed(name: str) -> Topic:
     tenant, namespace, local_name = name.removeprefix("persistent://").split("/", 2)
     return Topic(tenant, namespace, local_name)
-
-
-def _latest(*times: int | None) -> int | None:
-    return max((each for each in times if each is not None), default=None)
-
-
-def _earliest(*times: int | None) -> int | None:
-    return min((each for each in times if each is not None), default=None)

@@ -6,7 +6,6 @@ from typing import Final, Protocol
 import numpy as np
 import pyarrow as pa
 
-from topicschema.spark.filters import RowFilters
 from topicschema.spark.options import ReadOptions
 from topicschema.spark.planning import TaskSpan
 from topicschema.validation.errors import SourceError
@@ -30,7 +29,7 @@ class RowSource(Protocol):
     def planned(self, admin: Admin, spans: Sequence[TaskSpan]) -> Sequence[TaskSpan]:
         """Return the spans with what the rows need from the broker at the time of the plan."""
 
-    def rows(self, spans: Iterable[TaskSpan], filters: RowFilters) -> Iterator[pa.RecordBatch]:
+    def rows(self, spans: Iterable[TaskSpan]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the spans' messages.
 
         Raises SourceError if messages cannot be read, and, unless failOnDataLoss is false, if the broker removed them
@@ -39,9 +38,9 @@ class RowSource(Protocol):
 
 
 def batches(
-    options: ReadOptions, span: TaskSpan, filters: RowFilters, *, has_keys: bool, has_details: bool = False
+    options: ReadOptions, span: TaskSpan, *, has_keys: bool, has_details: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the messages of the span that match its times and the filters, as `batches.BATCH`.
+    """Yield the messages of the span that match its times, as `batches.BATCH`.
 
     Raises SourceError as RowSource does.
     """
@@ -55,7 +54,7 @@ def batches(
                 case NotDelivered():
                     pass  # markers and aborted transactions have no message
                 case _:
-                    chosen = filters.rows(_between(batch, span))
+                    chosen = _between(batch, span)
                     if len(chosen):
                         yield chosen
     except SourceDeletedError as error:

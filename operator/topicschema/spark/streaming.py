@@ -11,7 +11,6 @@ from typing_extensions import override
 
 from topicschema.spark import planning
 from topicschema.spark.errors import InvalidOptionError
-from topicschema.spark.filters import RowFilters
 from topicschema.spark.planning import SelectedPartition, TaskSpan
 from topicschema.validation.errors import SourceError
 from topicschema.validation.sources.pulsar import ranges
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 Offset = dict[str, str]
 _POLL_SECONDS: Final = 1.0
 """Minimum time between two requests for the end of all topics. Spark would request it 100 times a second."""
-_ALL: Final = RowFilters()
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -96,7 +94,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @override
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a task."""
-        return self._source.rows(partition.value, _ALL)
+        return self._source.rows(partition.value)
 
     def _span(self, admin: Admin, name: str, start: str | None, end: Position, now: int) -> TaskSpan | None:
         """Return the entries of a partition after `start`, to `end`."""
@@ -116,7 +114,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _request(self) -> None:
         """Request the current content of all topics."""
         with Admin(self._options.pulsar) as admin:
-            all_selected = planning.selected(admin, self._options.selection, _ALL, must_exist=False)
+            all_selected = planning.selected(admin, self._options.selection, must_exist=False)
             self._partitions = {each.partition.name: each for each in all_selected}
         self._requested_at = time.monotonic()
 

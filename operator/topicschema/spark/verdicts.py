@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from topicschema.spark.files import FileOptions
-    from topicschema.spark.filters import RowFilters
     from topicschema.spark.planning import TaskSpan
     from topicschema.spark.proposal import Proposal
     from topicschema.validation.sources.pulsar.admin import Admin
@@ -70,10 +69,11 @@ class PulsarVerdicts(DataSource):
     @override
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader of a batch."""
-        from topicschema.spark import batch, columns
+        from topicschema.spark import columns
+        from topicschema.spark.batch import BatchReader
 
         if not self._has_files:
-            return batch.reader(self._rows(schema))
+            return BatchReader(self._rows(schema))
         from topicschema.spark.files import FileReader
 
         return FileReader(self._files(), columns.arrow(schema, COLUMNS))
@@ -127,10 +127,10 @@ class VerdictRowSource:
         numbers = {name: None if each is None else each.schema_version for name, each in current.items()}
         return [replace(each, reader_version=numbers[each.topic]) for each in spans]
 
-    def rows(self, spans: "Iterable[TaskSpan]", filters: "RowFilters") -> "Iterator[pa.RecordBatch]":
+    def rows(self, spans: "Iterable[TaskSpan]") -> "Iterator[pa.RecordBatch]":
         """Yield the rows of the spans' messages, as in RowSource."""
         from topicschema.spark import counting
 
         for span in spans:
-            for batch in counting.of_topic(self.options, self.proposal, span, filters):
+            for batch in counting.of_topic(self.options, self.proposal, span):
                 yield batch.select(self.schema.names).cast(self.schema)
