@@ -13,7 +13,7 @@ from support.validation.topic_messages import RetainedTopic, Sent, open_client
 from testbed.pulsar import Pulsar
 from topicschema.core.schemas import SchemaInfo, SchemaType
 
-pytestmark = [pytest.mark.timeout(240), pytest.mark.broker]
+pytestmark = [pytest.mark.timeout(600), pytest.mark.broker]
 
 FORMAT = "pulsar-messages"
 EVENT = datetime(2026, 1, 31, 12, tzinfo=UTC)

@@ -14,7 +14,7 @@ from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.schemas import SchemaInfo, SchemaType
 
-pytestmark = [pytest.mark.timeout(240), pytest.mark.broker]
+pytestmark = [pytest.mark.timeout(600), pytest.mark.broker]
 
 DAY = {"type": "int", "logicalType": "date"}
 MOMENT = {"type": "long", "logicalType": "timestamp-millis"}

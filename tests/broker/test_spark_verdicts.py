@@ -15,7 +15,7 @@ from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.validation.request import ValidationRequest
 from topicschema.validation.run import runner
 
-pytestmark = [pytest.mark.timeout(240), pytest.mark.broker]
+pytestmark = [pytest.mark.timeout(600), pytest.mark.broker]
 
 FORMAT = "pulsar-verdicts"
 SHARE = topic_orders.Share(4_000)
