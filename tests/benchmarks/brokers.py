@@ -217,11 +217,10 @@ async def _beside_bulk(on: Stage, proxy: FaultProxy) -> list[Row]:
         others = asyncio.gather(
             *(bulk.edit(f"bulk-{number}", schema(_SIZE), _BULK_SECONDS) for number in range(_BULK_TOPICS))
         )
-        beside_applies = await _edit_until(others.done, editor, revisions)
+        beside_applies = await _edit_until(lambda _edits: others.done(), editor, revisions)
         await others
         edits = [asyncio.create_task(_edit_without_end(bulk, number)) for number in range(_CLIENTS)]
-        beside_edits: list[float] = []
-        beside_edits = await _edit_until(lambda: len(beside_edits) >= _EDITS, editor, revisions, beside_edits)
+        beside_edits = await _edit_until(lambda edits: edits >= _EDITS, editor, revisions)
         for each in edits:
             each.cancel()
         await asyncio.gather(*edits, return_exceptions=True)
@@ -233,12 +232,10 @@ async def _beside_bulk(on: Stage, proxy: FaultProxy) -> list[Row]:
     ]
 
 
-async def _edit_until(
-    is_over: Callable[[], bool], editor: _Editor, revisions: Iterator[int], times: list[float] | None = None
-) -> list[float]:
-    """Return the times of edits, one after the other with pauses, until it is over."""
-    times = [] if times is None else times
-    while not is_over():
+async def _edit_until(is_over: Callable[[int], bool], editor: _Editor, revisions: Iterator[int]) -> list[float]:
+    """Return the times of edits, one after the other with pauses, until it is over after that number of them."""
+    times: list[float] = []
+    while not is_over(len(times)):
         revision = next(revisions)
         times.append(await editor.edit(f"calm-{revision % 2}", schema(_SIZE, revision), _BULK_SECONDS))
         await asyncio.sleep(0.3)

@@ -19,7 +19,7 @@ from pyspark.sql.types import (
 )
 
 from topicschema.spark.errors import InvalidOptionError
-from topicschema.validation.run.batches import DAMAGED, ENCRYPTED, INVALID_KEY, UNKNOWN_SCHEMA_VERSION
+from topicschema.validation.run.batches import DAMAGED, ENCRYPTED, UNKNOWN_SCHEMA_VERSION, UNREADABLE
 
 Columns = Mapping[str, DataType]
 """Types of columns by name, in order."""
@@ -43,12 +43,7 @@ COLUMNS: Final[Columns] = {
 """All columns of `pulsar-messages`. Each may be null."""
 DETAILS: Final = frozenset({"event_time", "producer", "sequence_id", "ordering_key", "properties"})
 """Columns that a reader decodes only if one of them is read."""
-_ERRORS: Final = {
-    ENCRYPTED: "ENCRYPTED",
-    DAMAGED: "CHECKSUM_MISMATCH",
-    INVALID_KEY: "INVALID_BASE64",
-    UNKNOWN_SCHEMA_VERSION: "UNKNOWN_WRITER_VERSION",
-}
+_ERRORS: Final = {**UNREADABLE, UNKNOWN_SCHEMA_VERSION: "UNKNOWN_WRITER_VERSION"}
 MAX_MILLISECONDS: Final = (2**63 - 1) // 1000
 """Greatest time that a timestamp of Spark holds, in milliseconds since 1970."""
 

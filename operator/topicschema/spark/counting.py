@@ -11,13 +11,15 @@ import pyarrow as pa
 from topicschema.core.formats.key_value import has_keys_apart
 from topicschema.core.schemas import NEWEST, SchemaInfo, SchemaType
 from topicschema.payload.columnar.reasons import REASONS
-from topicschema.spark import reading
+from topicschema.spark import columns, reading
 from topicschema.spark.columns import MAX_MILLISECONDS
 from topicschema.spark.options import ReadOptions
 from topicschema.spark.planning import TaskSpan
 from topicschema.spark.proposal import Proposal
+from topicschema.spark.verdicts import COLUMNS
 from topicschema.spark.versions import TopicVersions, held
 from topicschema.validation.errors import SourceError
+from topicschema.validation.report.counting import HOUR
 from topicschema.validation.run.validators import Validators, WriterVerdicts
 from topicschema.validation.sources import Split
 from topicschema.validation.sources.files.source import FileMessages
@@ -27,25 +29,11 @@ EXAMPLES: Final = 10
 """Maximum number of examples in a row."""
 _MOST_KEYS: Final = 10_000
 """Maximum number of rows that are held. More of them are returned in parts."""
-_HOUR: Final = 3_600_000
 _MOST_CODES: Final = 100_000
 _OF_FILES: Final[dict[Hashable, Validators]] = {}
 _ANYTHING: Final = SchemaInfo(SchemaType.BYTES, b"")
 """Schema of a topic that has none: every message fits."""
-_ROWS: Final = pa.schema(
-    [
-        pa.field("topic", pa.string()),
-        pa.field("partition", pa.int32()),
-        pa.field("schema_version", pa.int64()),
-        pa.field("hour", pa.timestamp("us", tz="UTC")),
-        pa.field("reason", pa.string()),
-        pa.field("path", pa.string()),
-        pa.field("tolerated", pa.bool_()),
-        pa.field("messages", pa.int64()),
-        pa.field("bytes", pa.int64()),
-        pa.field("examples", pa.list_(pa.string())),
-    ]
-)
+_ROWS: Final = columns.arrow(columns.struct(None, COLUMNS), COLUMNS)
 
 
 class VerdictKey(NamedTuple):
@@ -90,20 +78,20 @@ class Counter:
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the batches' messages. A verdict may have several rows."""
         for batch in batches:
+            sizes = pa.compute.binary_length(batch.column("payload")).fill_null(0).to_numpy()
             for each in validate(batch):
-                self._add(batch, each)
+                self._add(batch, sizes[each.rows], each)
             if len(self._counts) > _MOST_KEYS:
                 yield self._taken()
         if self._counts:
             yield self._taken()
 
-    def _add(self, batch: pa.RecordBatch, verdicts: WriterVerdicts) -> None:
+    def _add(self, batch: pa.RecordBatch, sizes: Any, verdicts: WriterVerdicts) -> None:
         """Count the verdicts on the messages of one writer, or of all unknown ones."""
         writers = batch.column("writer").to_numpy()[verdicts.rows]
         partitions = batch.column("partition").to_numpy()[verdicts.rows].astype(np.int64)
         times = batch.column("publish_time").to_numpy()[verdicts.rows]
-        hours = np.where((times < 0) | (times > MAX_MILLISECONDS), -1, times // _HOUR)
-        sizes = pa.compute.binary_length(batch.column("payload")).fill_null(0).to_numpy()[verdicts.rows]
+        hours = np.where((times < 0) | (times > MAX_MILLISECONDS), -1, times // HOUR)
         reasons, paths = verdicts.verdicts.reasons.astype(np.int64), verdicts.verdicts.paths.astype(np.int64)
         is_bad = reasons != 0
         places = np.stack([partitions, writers, hours])
@@ -141,7 +129,7 @@ class Counter:
             [self._topic] * len(counts),
             partitions,
             versions,
-            [None if hour is None else hour * _HOUR * 1000 for hour in hours],
+            [None if hour is None else hour * HOUR * 1000 for hour in hours],
             *faults,
             [each.messages for each in counts.values()],
             [each.bytes for each in counts.values()],
@@ -160,7 +148,7 @@ def of_topic(options: ReadOptions, proposal: Proposal, span: TaskSpan) -> Iterat
         what = span.reader_version if proposal.info is None else proposal.info.content_hash
         validators = held(
             *(admin, options, span, ("verdicts", what)),
-            lambda versions: TopicValidators(_reader(admin, proposal, span), versions),
+            lambda versions: TopicValidators(_reader(admin, proposal, span, versions), versions),
         )
         counter = Counter(span.topic, has_partitions=span.is_partitioned, has_ledgers=True)
         batches = reading.batches(options, span, has_keys=has_keys_apart(validators.reader))
@@ -198,17 +186,17 @@ class TopicValidators:
         return self._validators.validate(batch)
 
 
-def _reader(admin: Admin, proposal: Proposal, span: TaskSpan) -> SchemaInfo:
+def _reader(admin: Admin, proposal: Proposal, span: TaskSpan, versions: TopicVersions) -> SchemaInfo:
     """Return the proposed schema, or the topic's version that the plan has fixed."""
     if proposal.info is not None:
         return proposal.info
     if span.reader_version is None:
         return _ANYTHING
-    version = admin.schema(span.parsed_topic, span.reader_version)
-    if version is None:
+    info = versions.info(admin, span.reader_version)
+    if info is None:
         message = f"schema version {span.reader_version} was deleted after the read was planned"
         raise SourceError(message, span.topic)
-    return version.info
+    return info
 
 
 def _unless_negative(number: int) -> int | None:

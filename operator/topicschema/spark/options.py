@@ -14,7 +14,7 @@ from typing import Final, Self
 from topicschema.core.errors import StalledError
 from topicschema.core.topics import PulsarNamespaceKey, Topic
 from topicschema.spark.errors import InvalidOptionError
-from topicschema.validation.request import OAuth2Flow, PulsarSource
+from topicschema.validation.request import ANYWHERE, OAuth2Flow, PulsarSource
 
 _NAMES: Final = (
     *("adminUrl", "serviceUrl", "topics", "topicsPattern", "namespace", "since", "until", "columns"),
@@ -30,8 +30,6 @@ _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _AGE: Final = re.compile(r"([0-9]{1,9})([smhd])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _SPLIT_BYTES: Final = 64 << 20
-_ANYWHERE: Final = tuple(".".join("*" * labels) for labels in range(1, 12))
-"""Any host: the credentials are the user's own, and so is the broker that redirects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +122,7 @@ def _pulsar(values: Mapping[str, str]) -> PulsarSource:
         key_file=values.get("keyFile"),
         ca=_ca(values.get("caFile")),
         oauth2=_oauth2(values),
-        redirect_hosts=items_of("redirectHosts", values["redirectHosts"]) if "redirectHosts" in values else _ANYWHERE,
+        redirect_hosts=items_of("redirectHosts", values["redirectHosts"]) if "redirectHosts" in values else ANYWHERE,
     )
 
 

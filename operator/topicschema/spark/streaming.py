@@ -103,12 +103,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if self._options.fails_on_data_loss:
                 raise SourceError("the topic was deleted before its messages were read", name)
             return None
-        entry_ranges = ranges.until(_after(partition, start), _behind(end))
+        entry_ranges = ranges.until(_after(partition, start), end.following)
         if start is not None or self._options.since is None:
             return planning.span_of(admin, partition, entry_ranges)
         since = self._options.since.at(now)
         young = partition.partition.between(admin, since, None)
-        first = Position(young[0].ledger, young[0].first) if young else _behind(end)
+        first = Position(young[0].ledger, young[0].first) if young else end.following
         return planning.span_of(admin, partition, ranges.since(entry_ranges, first), (since, None))
 
     def _request(self) -> None:
@@ -138,7 +138,7 @@ def _ends(
 
 def _after(selected: SelectedPartition, offset: Any) -> tuple[EntryRange, ...]:
     """Return the entries of a partition after an offset."""
-    return ranges.since(selected.partition.known, _behind(_position(offset)))
+    return ranges.since(selected.partition.known, _position(offset).following)
 
 
 def _entries(entry_ranges: tuple[EntryRange, ...]) -> int:
@@ -146,9 +146,4 @@ def _entries(entry_ranges: tuple[EntryRange, ...]) -> int:
 
 
 def _position(offset: str | None) -> Position:
-    ledger, _, entry = (offset or "-1:-1").rpartition(":")
-    return Position(int(ledger), int(entry))
-
-
-def _behind(position: Position) -> Position:
-    return Position(position.ledger, position.entry + 1)
+    return Position(-1, -1) if offset is None else Position.parse(offset)

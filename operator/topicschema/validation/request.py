@@ -101,6 +101,10 @@ class OAuth2Flow:
     scope: str = ""
 
 
+ANYWHERE: Final = tuple(".".join("*" * labels) for labels in range(1, 12))
+"""Hosts of any name: the user names the broker, and a broker redirects to the owner of a topic."""
+
+
 @dataclass(frozen=True, slots=True)
 class PulsarSource:
     """A broker and the mounted files with the credentials of the run, which never has the operator's own rights.

@@ -27,8 +27,6 @@ from topicschema.validation.request import (
 
 _SCHEMES: Final = (("http", "https"), ("pulsar", "pulsar+ssl"))
 """URL schemes of the broker's admin API and of its service."""
-_ANYWHERE: Final = tuple(".".join("*" * labels) for labels in range(1, 12))
-"""Hosts of any name: the user names the broker, and a broker redirects to the owner of a topic."""
 _PLAIN: Final = frozenset({*PRIMITIVES, SchemaType.BYTES, SchemaType.NONE})
 
 
@@ -133,5 +131,5 @@ def _pulsar(options: Namespace) -> PulsarSource:
         options.certificate_file,
         options.key_file,
         ca,
-        redirect_hosts=_ANYWHERE,
+        redirect_hosts=request.ANYWHERE,
     )

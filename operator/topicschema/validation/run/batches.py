@@ -1,5 +1,6 @@
 """Arrow batches in which sources return messages."""
 
+from collections.abc import Mapping
 from typing import Final
 
 import pyarrow as pa
@@ -14,6 +15,12 @@ DAMAGED: Final = -5
 """Writer of a message whose bytes do not match its producer's checksum."""
 INVALID_KEY: Final = -6
 """Writer of a message whose key should be base64 and is not."""
+UNREADABLE: Final[Mapping[int, str]] = {
+    ENCRYPTED: "ENCRYPTED",
+    DAMAGED: "CHECKSUM_MISMATCH",
+    INVALID_KEY: "INVALID_BASE64",
+}
+"""Reasons of messages that cannot be read, or only with a key, by their writers."""
 NO_TIME: Final = -1
 """Publish time of a message without one."""
 MAX_MESSAGES: Final = 25_000

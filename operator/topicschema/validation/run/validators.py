@@ -16,13 +16,11 @@ from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.verdicts import Validator, Verdicts
 from topicschema.validation.errors import InvalidRequestError
 from topicschema.validation.report.tally import UNKNOWN_WRITER
-from topicschema.validation.run.batches import DAMAGED, ENCRYPTED, INVALID_KEY, NO_VERSION
+from topicschema.validation.run.batches import NO_VERSION, UNREADABLE
 
 RowNumbers = NDArray[np.int64]
 UNREAD: Final[Mapping[int, str]] = {
-    ENCRYPTED: "ENCRYPTED",
-    DAMAGED: "CHECKSUM_MISMATCH",
-    INVALID_KEY: "INVALID_BASE64",
+    **UNREADABLE,
     UNKNOWN_WRITER: "UNKNOWN_WRITER_VERSION",
 }
 """Reasons of messages that cannot be read, or only with a key. They are not validated and do not pass."""

@@ -243,7 +243,7 @@ class Admin:
 
 def _stats(answer: Any, partition: Topic) -> TopicStats:
     try:
-        last = _position(answer["lastConfirmedEntry"])
+        last = Position.parse(answer["lastConfirmedEntry"])
         ledgers = [(int(each["ledgerId"]), int(each["entries"])) for each in answer["ledgers"]]
         cursors = {name: _cursor(each) for name, each in answer.get("cursors", {}).items() if name.startswith(READERS)}
         ledger_ids = frozenset(number for number, _ in ledgers)
@@ -254,12 +254,7 @@ def _stats(answer: Any, partition: Topic) -> TopicStats:
 
 def _cursor(answer: Mapping[str, Any]) -> Cursor:
     is_reading = int(answer["pendingReadOps"]) > 0
-    return Cursor(_position(answer["readPosition"]), _position(answer["markDeletePosition"]), is_reading)
-
-
-def _position(text: str) -> Position:
-    ledger, _, entry = text.partition(":")
-    return Position(int(ledger), int(entry))
+    return Cursor(Position.parse(answer["readPosition"]), Position.parse(answer["markDeletePosition"]), is_reading)
 
 
 def _number(answer: Mapping[str, Any], name: str) -> int:

@@ -31,7 +31,7 @@ class SpanProgress:
     @property
     def resume_position(self) -> Position:
         """Position at which a reader begins: the last received message, which fixes its mark, or the first entry."""
-        return self.at if self.entries else _behind(self.at)
+        return self.at if self.entries else self.at.following
 
     def following(self, table: Table) -> tuple[Table, Position]:
         """Return the new rows of the span, and the position up to which it is read with them."""
@@ -58,7 +58,7 @@ class SpanProgress:
         """
         if mark <= self.at:
             return False
-        entry_ranges = until(since(self._span.entry_ranges, _behind(self.at)), _behind(mark))
+        entry_ranges = until(since(self._span.entry_ranges, self.at.following), mark.following)
         came = np.isin(table[:, frames.LEDGER], list(ledgers)) & _is_up_to(table, mark)
         if sum(each.entries for each in entry_ranges if each.ledger in ledgers) <= came.sum():
             return False
@@ -80,10 +80,6 @@ class SpanProgress:
 def place(row: Table) -> Position:
     """Return the position of the row's entry."""
     return Position(int(row[frames.LEDGER]), int(row[frames.ENTRY]))
-
-
-def _behind(position: Position) -> Position:
-    return Position(position.ledger, position.entry + 1)
 
 
 def _is_up_to(table: Table, end: Position) -> NDArray[np.bool_]:

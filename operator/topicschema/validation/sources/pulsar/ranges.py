@@ -5,7 +5,7 @@ An entry is one send of a producer: a message, a batch of messages, or a chunk o
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 
 class Position(NamedTuple):
@@ -13,6 +13,17 @@ class Position(NamedTuple):
 
     ledger: int
     entry: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the position of `ledger:entry`. Raises ValueError if the text has another form."""
+        ledger, _, entry = text.partition(":")
+        return cls(int(ledger), int(entry))
+
+    @property
+    def following(self) -> "Position":
+        """Position after this one in the same ledger."""
+        return Position(self.ledger, self.entry + 1)
 
     def __str__(self) -> str:
         """Return `ledger:entry`, as Pulsar's own tools write it."""
