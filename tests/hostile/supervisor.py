@@ -48,10 +48,11 @@ class Failure:
 
 def failures(seed: int, numbers: range, limits: Limits, folder: Path) -> Iterator[Failure]:
     """Yield all failures of the documents with these numbers. A dead child's successor starts behind its document."""
+    place = folder / "place"
+    _run(seed, range(0), limits, place)  # numba's compilation takes 300 MB, which would hide the peaks of documents
     first = numbers.start
     while first < numbers.stop:
         beyond = min(first + _AT_A_TIME, numbers.stop)
-        place = folder / "place"
         child = _run(seed, range(first, beyond), limits, place)
         lines = [json.loads(line) for line in child.stdout.splitlines()]
         yield from (Failure(seed, **line) for line in lines if "next" not in line)
