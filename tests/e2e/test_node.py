@@ -15,10 +15,10 @@ def test_the_operator_image_judges_schemas_without_root_and_without_a_writable_f
     pods: Pods, operator_image: str
 ) -> None:
     pods.files("schemas", {"before.avsc": json.dumps(_BEFORE), "after.avsc": json.dumps(_AFTER)})
-    history = ["--history", "/given/before.avsc"]
+    history = ["--history", "/files/before.avsc"]
 
-    same = pods.run("same", with_files(spec(operator_image, ["check", "/given/before.avsc", *history]), "schemas"))
-    other = pods.run("other", with_files(spec(operator_image, ["check", "/given/after.avsc", *history]), "schemas"))
+    same = pods.run("same", with_files(spec(operator_image, ["check", "/files/before.avsc", *history]), "schemas"))
+    other = pods.run("other", with_files(spec(operator_image, ["check", "/files/after.avsc", *history]), "schemas"))
 
     assert (same.exit_code, other.exit_code) == (0, 1), (same.log, other.log)
     assert "note" in other.log

@@ -19,7 +19,7 @@ from testbed.product import wait_until_listening
 
 _GROUP = 1_000
 _REDIRECT = """table ip identity {{
-  chain redirect {{
+  chain to_identity {{
     type nat hook prerouting priority dstnat
     {}
   }}
