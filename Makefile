@@ -48,7 +48,7 @@ smoke: setup ## run the operator and its Jobs in a kind cluster: install, two ga
 e2e: setup ## run the same at full size, 2,000,000 messages; fails without Docker, unless asked: make e2e SKIP=1
 	TOPICSCHEMA_TEST_SIZE=full $(BIN)/python -m suite e2e $(if $(SKIP),--may-skip)
 
-images: setup ## build the operator's image and the validation image into the cache
+images: setup ## build the operator's image, the validation image and that with Spark into the cache
 	$(BIN)/python -m testbed.images
 
 histories: setup ## run random histories beside a real broker: make histories [COUNT=2000] [SEED=ab12 FIRST=500 to continue]
@@ -85,14 +85,16 @@ well-known: setup ## download the descriptors of google/protobuf that Pulsar's J
 lock: setup ## lock the dependencies of pyproject.toml; upgrade versions only with LOCK="--upgrade"
 	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml -o requirements/runtime.txt
 	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml --extra validation -o requirements/validation.txt
-	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml --extra validation --group dev -o requirements/dev.txt
+	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml --extra spark -o requirements/spark.txt
+	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml --extra spark --group dev -o requirements/dev.txt
 
 lock-check: setup ## check that the locked versions match pyproject.toml
 	@work=$$(mktemp -d); trap 'rm -rf $$work' EXIT; cp requirements/*.txt $$work; \
 	  $(COMPILE) pyproject.toml -o $$work/runtime.txt && \
 	  $(COMPILE) pyproject.toml --extra validation -o $$work/validation.txt && \
-	  $(COMPILE) pyproject.toml --extra validation --group dev -o $$work/dev.txt && \
-	  for lock in runtime validation dev; do \
+	  $(COMPILE) pyproject.toml --extra spark -o $$work/spark.txt && \
+	  $(COMPILE) pyproject.toml --extra spark --group dev -o $$work/dev.txt && \
+	  for lock in runtime validation spark dev; do \
 	    diff <($(PINS) requirements/$$lock.txt) <($(PINS) $$work/$$lock.txt) \
 	      || { echo "requirements/$$lock.txt is not what pyproject.toml asks for: make lock"; exit 1; }; \
 	  done

@@ -12,13 +12,11 @@ import numpy as np
 import pyarrow.dataset
 import pyarrow.fs
 import pyarrow.parquet
-import pyspark.sql
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from numba.core.caching import NullCache
 from numba.core.dispatcher import Dispatcher
 
 import topicschema.validation.run.driver
-import topicschema.validation.run.spark
 from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
 from topicschema.payload.columnar import validator_for
 from topicschema.payload.columnar.column import Column
@@ -27,7 +25,7 @@ from topicschema.validation.sources.pulsar import protocol
 from topicschema.validation.sources.pulsar.pulsar_api_pb2 import BaseCommand
 from topicschema.validation.sources.pulsar import batch_splitter, details
 
-NEEDED = (pyarrow.dataset, pyarrow.fs, pyarrow.parquet, pyspark.sql, topicschema.validation)
+NEEDED = (pyarrow.dataset, pyarrow.fs, pyarrow.parquet, topicschema.validation)
 AVRO = b'{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}'
 
 

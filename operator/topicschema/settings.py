@@ -12,6 +12,7 @@ from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.storage import plugins
 from topicschema.storage.kubernetes.storage import KubernetesStorage
 from topicschema.storage.plugins import StorageFactory, UnusableStorageError
+from topicschema.validation.request import SPARK_FROM_SECONDS
 
 _MAX_PORT = 65_535
 
@@ -31,9 +32,15 @@ class LeaseSettings:
 
 @dataclass(frozen=True, slots=True)
 class ValidationSettings:
-    """Image of the pods that read retained messages ("": no validation), their namespace, and limits on Jobs."""
+    """Images of the pods that read retained messages, their namespace, and limits on Jobs.
+
+    Without `image` there is no validation, and without `spark_image` no Spark executor. A run that would take one pod
+    more than `spark_from_seconds` starts executors.
+    """
 
     image: str = ""
+    spark_image: str = ""
+    spark_from_seconds: float = SPARK_FROM_SECONDS
     namespace: str = "topicschema-validation"
     jobs: int = 10
     jobs_per_namespace: int = 2
@@ -87,6 +94,8 @@ class Settings:
             broker_requests=_count(environment, "BROKER_REQUESTS_PER_SECOND", PER_SECOND),
             validation=ValidationSettings(
                 image=_text(environment, "VALIDATION_IMAGE", ""),
+                spark_image=_text(environment, "SPARK_IMAGE", ""),
+                spark_from_seconds=_seconds(environment, "SPARK_FROM_SECONDS", SPARK_FROM_SECONDS),
                 namespace=_text(environment, "VALIDATION_NAMESPACE", "topicschema-validation"),
                 jobs=_count(environment, "VALIDATION_JOBS", 10),
                 jobs_per_namespace=_count(environment, "VALIDATION_JOBS_PER_NAMESPACE", 2),

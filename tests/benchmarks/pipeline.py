@@ -62,7 +62,7 @@ def measure() -> Iterator[Row]:
 def _alone(request: ValidationRequest) -> Row:
     """Return the row of a run without Spark, as a pod without executors makes it."""
     assert request.files is not None  # it was made with them
-    reports = [runner.run(request, FileMessages(request.files), processes=2).document for _ in range(3)]
+    reports = [runner.run(request, FileMessages(request.files), workers=2).document for _ in range(3)]
     if [each["invalid"] for each in reports] != [BAD] * 3:
         raise RuntimeError("the run reported other messages than the bad ones")
     return row(

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
 
 from topicschema.validation import request
 from topicschema.validation.run import runner, session
@@ -30,9 +31,10 @@ def main() -> None:
     context = SparkContext(conf=SparkConf().setAll(list(SETTINGS.items())))
     context.pythonExec = sys.executable
     context.setLogLevel("OFF")
+    spark = SparkSession(context)
     for _ in sys.stdin:
         start = time.perf_counter()
-        report = runner.run(packed, source_of(packed, 0), spark=context)
+        report = runner.run(packed, source_of(packed, 0), workers=spark)
         len(report.text)
         print(json.dumps([time.perf_counter() - start, report.document["invalid"]]), flush=True)
 

@@ -1,4 +1,4 @@
-"""Time from an edit to the verdict of a gate without executors: on 1,000 messages, in pods on a node.
+"""Time from an edit to the verdict of a gate, without and with executors: on 1,000 messages, in pods on a node.
 
 The anchor is the pod's own start-up, in the same rounds: a pod like the Job's, from apply until it has loaded the
 modules of a run and ended. The pod that ends at once shows the share of the node. The images are there already.
@@ -30,6 +30,7 @@ from topicschema.validation.sources.pulsar import source
 """
 _ANCHORS = (("loaded", _LOADS), ("bare", ""))
 _GOAL = Goal(2, at_most=True)
+_WIDEST = {**WIDER, "fields": [*WIDER["fields"], {"name": "gift", "type": ["null", "string"], "default": None}]}
 
 
 def measure() -> Iterator[Row]:
@@ -53,14 +54,15 @@ def measure() -> Iterator[Row]:
 def _measured(node: Node | ExistingNode) -> Iterator[Row]:
     broker = nodes.start_broker(node)
     rounds = [_round(node, broker) for _ in range(_ROUNDS + 1)][1:]
-    verdict, loaded, bare = (statistics.median(each) for each in zip(*rounds, strict=True))
+    verdict, by_spark, loaded, bare = (statistics.median(each) for each in zip(*rounds, strict=True))
     anchor = ("the pod's own start-up, with what a run loads", loaded)
     yield beside("from apply to verdict on 1,000 messages, no executors", verdict, "s", anchor, _GOAL)
+    yield row("from apply to verdict on 1,000 messages, two executors", by_spark, "s")
     yield row("a pod of the validation image that ends at once, from apply to end", bare, "s")
 
 
-def _round(node: Node | ExistingNode, broker: Pulsar) -> tuple[float, float, float]:
-    """Return the seconds to the verdict, of the pod's start-up, and of a pod that does nothing."""
+def _round(node: Node | ExistingNode, broker: Pulsar) -> tuple[float, float, float, float]:
+    """Return the seconds to the verdicts of a pod and of executors, of a pod's start-up, and of a pod without work."""
     pods = Pods(node.cluster, f"t-{secrets.token_hex(4)}")
     pods.create_namespace()
     shop = RetainedShop(pods, broker, RetainedTopic.create(broker, "created"))
@@ -68,15 +70,22 @@ def _round(node: Node | ExistingNode, broker: Pulsar) -> tuple[float, float, flo
     shop.govern("Gate")
     shop.propose(WRITTEN)
     shop.ready("Registered")
-    started = time.monotonic()
-    shop.propose(WIDER)
-    job = shop.ready("Registered")["validation"]["job"]
-    verdict = time.monotonic() - started
+    job, verdict = _judged(shop, WIDER)
     (pod,) = shop.runs.pods_of_job(job)
     loaded, bare = (_started(shop.runs, shop.secret(name), pod["spec"], program) for name, program in _ANCHORS)
+    shop.govern("Gate", executors=2)
+    _, by_spark = _judged(shop, _WIDEST)
     node.cluster.kubectl("delete", "namespace", pods.namespace, seconds=120)
     shop.remove_registry()
-    return verdict, loaded, bare
+    return verdict, by_spark, loaded, bare
+
+
+def _judged(shop: RetainedShop, schema: dict[str, Any]) -> tuple[str, float]:
+    """Propose the schema. Return the Job that judged it, and the seconds to its registration."""
+    started = time.monotonic()
+    shop.propose(schema)
+    job: str = shop.ready("Registered")["validation"]["job"]
+    return job, time.monotonic() - started
 
 
 def _started(pods: Pods, name: str, spec: dict[str, Any], program: str) -> float:

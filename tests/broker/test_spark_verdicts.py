@@ -57,7 +57,7 @@ def by_reason(rows: Any) -> Counter[Any]:
 def test_figures_are_those_of_a_validation_run(spark: Any, orders: RetainedTopic) -> None:
     written, proposed = info(topic_orders.WRITTEN), info(topic_orders.NARROWER)
     request = ValidationRequest(proposed, {0: written}, orders.full_name, pulsar=orders.pulsar_source)
-    run = runner.run(request, orders.source(), processes=1).document
+    run = runner.run(request, orders.source(), workers=1).document
     rows = read(spark, orders, schema=proposed.schema.decode(), maxBytesPerPartition="20k")
     counts = by_reason(rows)
     assert counts == Counter(

@@ -108,7 +108,7 @@ def filled(pulsar: Pulsar, case: Case) -> RetainedTopic:
 
 def run(topic: RetainedTopic, case: Case, **more: Any) -> Report:
     request = ValidationRequest(case.proposed, {0: case.written}, topic.full_name, pulsar=topic.pulsar_source, **more)
-    return runner.run(request, source_of(request, int(time.time() * 1000)), processes=1)
+    return runner.run(request, source_of(request, int(time.time() * 1000)), workers=1)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

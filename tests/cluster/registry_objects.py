@@ -39,6 +39,7 @@ _SPEC: dict[str, Any] = {
     "validation": {
         "authentication": _READER,
         "maxExecutors": 8,
+        "destination": "s3://audit/production",
         "includeValues": True,
         "teamLabel": "example.com/team",
         "podTemplate": {
@@ -137,6 +138,7 @@ WRONG_REGISTRIES = [
         f"{_ALLOWED}[0].namespaceSelector.matchExpressions[0].operator", "Unsupported value"),
     wrong("readers without an identity", REGISTRY, f"{_RUNS}.authentication", {}, "one of token, oauth2 and tls"),
     wrong("too many executors", REGISTRY, f"{_RUNS}.maxExecutors", 65, "less than or equal to 64"),
+    wrong("a destination on a node", REGISTRY, f"{_RUNS}.destination", "file:///tmp", "s3://"),
     wrong("a resource of the host", REGISTRY, _LIMITS, {"nvidia.com/gpu": "1"}, "cpu, memory and ephemeral-storage"),
     wrong("an amount that is none", REGISTRY, f"{_LIMITS}.memory", "much", "should match"),
     wrong("an image with a space", REGISTRY, f"{_RUNS}.podTemplate.image", "a b", "should match"),

@@ -6,12 +6,13 @@ import pytest
 
 from support.kubernetes.plain_api import Api
 from support.kubernetes.watched_namespace import conditions, statuses, text, wait_for, watch_shop
-from support.validation.validated_namespace import ENVIRONMENT, GATE, REPORT, ValidatedShop
+from support.validation.validated_namespace import ENVIRONMENT, GATE, REPORT, SPARK_IMAGE, ValidatedShop
 from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, VALIDATION, Product
 from topicschema.api import GROUP
-from topicschema.api.kinds import JOB
+from topicschema.api.kinds import CONFIG_MAP, JOB
+from topicschema.validation.job.manifest import EXECUTOR_TEMPLATE, EXECUTORS_ANNOTATION, part_map
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -70,8 +71,25 @@ async def test_a_gate_blocks_an_edit_that_fails_until_another_one_passes(shop: V
     assert (await shop.watched.ready("Registered"))["versionCount"] == 1
 
 
-async def test_a_missing_account_of_executors_is_reported_in_the_clusters_words(shop: ValidatedShop) -> None:
-    shop.govern({**GATE, "executors": 2}, podTemplate={"serviceAccountName": "reader"})
+async def test_a_run_that_needs_executors_gets_a_job_with_them_at_once(shop: ValidatedShop) -> None:
+    shop.govern(GATE, maxExecutors=4)
+    shop.watched.put(ONE)
+    (planning,) = await shop.running()
+    assert planning["metadata"]["annotations"][EXECUTORS_ANNOTATION] == "0"
+    await shop.need_executors(planning, 9)
+    (job,) = await shop.running()
+    pod = job["spec"]["template"]["spec"]
+    assert (job["metadata"]["annotations"][EXECUTORS_ANNOTATION], pod["containers"][0]["image"]) == ("4", SPARK_IMAGE)
+    assert pod["automountServiceAccountToken"] is True
+    template = await shop.watched.shop.client.get(CONFIG_MAP, VALIDATION, part_map(job["metadata"]["name"], 0))
+    assert EXECUTOR_TEMPLATE in template["data"]
+    await shop.pass_validation(job)
+    await shop.watched.ready("Registered")
+    assert await shop.watched.writes_of_a_reconcile() == []
+
+
+async def test_a_missing_account_is_reported_in_the_clusters_words(shop: ValidatedShop) -> None:
+    shop.govern(GATE, podTemplate={"serviceAccountName": "reader"})
     shop.watched.put(ONE)
     (job,) = await shop.running()
     status = await shop.watched.ready("ValidationError")

@@ -9,7 +9,6 @@ _EVERY_FIELD: dict[str, Any] = {
     "source": {"pulsar": {}},
     "sample": {"maxMessages": 1000, "percent": 50, "since": "168h", "seed": 7},
     "tolerance": {"maxInvalidPerMillion": 10},
-    "executors": 2,
     "activeDeadlineSeconds": 60,
     "ttlSecondsAfterFinished": 3600,
 }
@@ -66,7 +65,6 @@ WRONG_VALIDATIONS = [
     _wrong("more than all", "sample.percent", 101, "less than or equal to 100"),
     _wrong("a time without a unit", "sample.since", "168", "should match"),
     _wrong("more than all invalid", "tolerance.maxInvalidPerMillion", 1_000_001, "less than or equal to 1000000"),
-    _wrong("too many executors", "executors", 65, "less than or equal to 64"),
     _wrong("a week and a second", "activeDeadlineSeconds", 604_801, "less than or equal to 604800"),
     _wrong("a month and a second", "ttlSecondsAfterFinished", 2_592_001, "less than or equal to 2592000"),
     _wrong("no time at all", "activeDeadlineSeconds", 0, "equal to 1"),

@@ -104,10 +104,11 @@ def operator_image(node: Node | ExistingNode) -> str:
 
 @pytest.fixture(scope="session")
 def validation_image(node: Node | ExistingNode) -> str:
-    """Load the validation image into the node. Return its name."""
-    image = _image("validation")
-    node.load(image.archive)
-    return image.name
+    """Load the images of validation runs into the node. Return the name of that without Spark."""
+    images = [_image(name) for name in ("validation", "spark")]
+    for each in images:
+        node.load(each.archive)
+    return images[0].name
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ _FIELD = "raise template.resources.limits.memory"
 def test_one_executor_out_of_memory_is_replaced_and_a_run_without_any_left_names_the_field_to_raise(
     own_node: Node, shop: RetainedShop
 ) -> None:
-    runs, expected = shop.executed, Share(_COUNT)
+    runs, expected = shop.executed_by_spark, Share(_COUNT)
     squeezed = SqueezedPods(runs, own_node)
     shop.fill(*expected.parts)
     since = audit.position(runs.audit_log)

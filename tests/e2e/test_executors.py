@@ -43,7 +43,7 @@ def fence(own_node: Node) -> Iterator[Node]:
 def test_a_gate_with_two_executors_refuses_invalid_messages_and_leaves_no_executor(
     own_node: Node, shop: RetainedShop
 ) -> None:
-    expected, runs = Share(_FEW), shop.executed
+    expected, runs = Share(_FEW), shop.executed_by_spark
     shop.fill(*expected.parts)
     shop.govern("Gate", executors=2, template={"resources": _RESOURCES})
     since = audit.position(runs.audit_log)
@@ -56,13 +56,16 @@ def test_a_gate_with_two_executors_refuses_invalid_messages_and_leaves_no_execut
     assert shop.rest.versions() == [0]
     assert runs.executors(0) == []
     assert ("pods", "create") in runs.requests(since)
+    assert validation["plan"].endswith("judged by 2 Spark executors")
+    report = json.loads(shop.report["report.json"])
+    assert (report["spark"]["executors"], report["spark"]["failedTasks"]) == (2, 0)
 
 
 @pytest.mark.full
 def test_executors_count_exactly_though_a_driver_and_an_executor_are_deleted_halfway(
     fence: Node, shop: RetainedShop
 ) -> None:
-    expected, runs = Share(_MANY), shop.executed
+    expected, runs = Share(_MANY), shop.executed_by_spark
     shop.fill(*expected.parts)
     binding = shop.runs.cluster.get("-n", shop.runs.namespace, "rolebinding", ACCOUNT)
     shop.runs.cluster.kubectl("-n", shop.runs.namespace, "delete", "rolebinding", ACCOUNT)

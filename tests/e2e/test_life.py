@@ -38,7 +38,7 @@ def test_a_namespace_is_observed_managed_locked_gated_and_left(shop: RetainedSho
     shop.fill(whole(1_000))
     shop.broker.call("PUT", f"/persistent/{shop.topic.namespace}/raw")  # plain bytes, without a schema
     RestTopic(shop.broker, shop.topic.namespace, "created-DLQ").upload_version(record(optional("a")))
-    shop.apply_registry()
+    shop.apply_registry(executors=2)
 
     shop.apply_policy(reason="Observed", managementPolicy="Observe", **STRATEGY)
     shop.propose(WRITTEN)
@@ -52,10 +52,11 @@ def test_a_namespace_is_observed_managed_locked_gated_and_left(shop: RetainedSho
     shop.apply_policy(**STRATEGY, **LOCK)
     assert at_broker(shop, "isAllowAutoUpdateSchema") is False
 
-    shop.apply_policy(**STRATEGY, **LOCK, validation={"mode": "Gate", "executors": 2})
+    shop.apply_policy(**STRATEGY, **LOCK, validation={"mode": "Gate"})
     shop.propose(WIDER)
     status = shop.ready("Registered", 400)
     assert (status["schemaVersion"], status["validation"]["phase"]) == (1, "Passed")
+    assert status["validation"]["plan"].endswith("judged by 2 Spark executors")
 
     with pytest.raises(TestbedError, match="STRATEGY_NOT_ALLOWED"):
         shop.propose(BREAKING, schemaCompatibilityStrategy="ALWAYS_COMPATIBLE")

@@ -28,6 +28,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Yield the SparkContext."""
+    """Yield the SparkSession."""
     with open_session(tmp_path_factory.mktemp("spark")) as session:
-        yield session.sparkContext
+        yield session

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from support.validation import order_files
 from topicschema.spark import PulsarVerdicts
@@ -16,9 +15,8 @@ ORDERS = order_files.orders(6_000)
 
 @pytest.fixture(scope="module")
 def session(spark: Any) -> Any:
-    opened = SparkSession(spark)
-    opened.dataSource.register(PulsarVerdicts)
-    return opened
+    spark.dataSource.register(PulsarVerdicts)
+    return spark
 
 
 @pytest.fixture

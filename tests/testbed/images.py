@@ -23,7 +23,9 @@ from testbed.instances import Instance
 from testbed.paths import REPOSITORY
 from testbed.progress import Progress
 
-NAMES = ("operator", "validation")
+NAMES = ("operator", "validation", "spark")
+_FOLDERS = {"spark": "validation"}
+"""Folders of the images whose names are targets in another one's Dockerfile."""
 VERSION = "0.1.0"
 _SHARED = ("requirements", "operator/topicschema", "LICENSE", ".dockerignore")
 _BASE = "python:3.11-slim-bookworm"
@@ -49,7 +51,7 @@ def reference(name: str) -> str:
 
 
 def build(name: str, progress: Progress) -> Image:
-    """Return the image of `images/NAME`, built unless it exists. Raise SourceMissingError if it cannot be built."""
+    """Return the image of that name, built unless it exists. Raise SourceMissingError if it cannot be built."""
     folder = paths.cache() / "images"
     folder.mkdir(parents=True, exist_ok=True)
     archive = folder / f"{name}-{image_key(name)}.tar"
@@ -69,7 +71,7 @@ def _build(name: str, archive: Path, progress: Progress) -> None:
     try:
         engine = docker.start(instance, progress)
         base = _base(engine, progress)
-        place = ("--file", REPOSITORY / "images" / name / "Dockerfile", "--tag", tag, REPOSITORY)
+        place = ("--file", _folder(name) / "Dockerfile", "--target", name, "--tag", tag, REPOSITORY)
         secrets = _secrets(archive.parent)
         engine.run("build", "--network=host", "--build-arg", f"BASE={base}", *secrets, *place, seconds=3600)
         fresh = archive.with_suffix(".fresh")
@@ -95,11 +97,15 @@ def _remove_older(archive: Path, name: str) -> None:
 def image_key(name: str) -> str:
     """Return 16 hex digits that change with the inputs of the image."""
     digest = hashlib.sha256()
-    for top in (f"images/{name}", *_SHARED):
-        for file in _files(REPOSITORY / top):
+    for top in (_folder(name), *(REPOSITORY / each for each in _SHARED)):
+        for file in _files(top):
             digest.update(f"{file.relative_to(REPOSITORY)}\0".encode())
             digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()[:16]
+
+
+def _folder(name: str) -> Path:
+    return REPOSITORY / "images" / _FOLDERS.get(name, name)
 
 
 def _files(top: Path) -> Iterator[Path]:

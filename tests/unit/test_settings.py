@@ -64,7 +64,8 @@ def test_the_webhook_has_its_own_settings() -> None:
 
 
 def test_without_an_image_there_is_no_validation_and_the_settings_name_its_namespace_and_limit_jobs() -> None:
-    assert Settings.load({}).validation == ValidationSettings("", "topicschema-validation", 10, 2)
+    assert Settings.load({}).validation == ValidationSettings("", "", 60.0, "topicschema-validation", 10, 2)
     values = {"IMAGE": "v:1", "NAMESPACE": "readers", "JOBS": "3", "JOBS_PER_NAMESPACE": "1"}
     environment = {f"TOPICSCHEMA_VALIDATION_{name}": value for name, value in values.items()}
-    assert Settings.load(environment).validation == ValidationSettings("v:1", "readers", 3, 1)
+    environment |= {"TOPICSCHEMA_SPARK_IMAGE": "s:1", "TOPICSCHEMA_SPARK_FROM_SECONDS": "5"}
+    assert Settings.load(environment).validation == ValidationSettings("v:1", "s:1", 5.0, "readers", 3, 1)

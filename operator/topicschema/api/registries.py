@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar
 from topicschema.api.brokers import ObservedBroker
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
 from topicschema.api.schema_fields import LENIENT, OBSERVED_GENERATION, Amount, CelRule, Field, matching, one_of
+from topicschema.api.validation import STORE_RULES
 from topicschema.api.validation_pods import TemplateSpec
 from topicschema.core.policy import may_claim
 from topicschema.core.schemas import PulsarVersion
@@ -341,7 +342,16 @@ class RegistryValidationSpec:
     ] = None
     pod_template: Annotated[TemplateSpec | None, Field("Settings of the pods.")] = None
     max_executors: Annotated[
-        int | None, Field("Maximum number of Spark executors of one run. Default: 8.", maximum=64)
+        int | None,
+        Field("Maximum number of Spark executors of one run. A run takes as many as it needs. Default: 8.", maximum=64),
+    ] = None
+    destination: Annotated[
+        str | None,
+        Field(
+            "URI of a folder of an object store for Spark's event logs, below spark-events. Default: none.",
+            max_length=1024,
+            rules=STORE_RULES,
+        ),
     ] = None
     include_values: Annotated[
         bool | None,

@@ -18,7 +18,7 @@ _AZURE = (
     "^abfss?://([a-z0-9$-]+@)?[a-z0-9$-]+"
     "([.](dfs|blob)[.]core[.](windows[.]net|usgovcloudapi[.]net|chinacloudapi[.]cn))?(/|$)"
 )
-_STORES = (
+STORE_RULES = (
     matching(
         r"^(s3|gs|gcs|hdfs|abfs|abfss)://[^\s\x00-\x1f]+$", "write s3://, gs://, abfs:// or hdfs://, and the path"
     ),
@@ -72,7 +72,7 @@ class FilesSourceSpec:
             "URI of a file or a folder, for instance s3://archive/shop/orders/{topic}. {topic} stands for the topic's "
             "local name.",
             max_length=2048,
-            rules=_STORES,
+            rules=STORE_RULES,
         ),
     ]
     format: Annotated[
@@ -147,14 +147,6 @@ class ValidationSpec(TopicValidationSpec):
     """A policy's settings of validation, for all topics without their own."""
 
     source: Annotated[SourceSpec | None, Field("Source of the messages. Default: the topic itself.")] = None
-    executors: Annotated[
-        int | None,
-        Field(
-            "Number of Spark executors. Default: 0, which is one pod without Spark and JVM. It judges "
-            "in at most four processes, whatever its CPU limit.",
-            maximum=64,
-        ),
-    ] = None
     active_deadline_seconds: Annotated[
         int | None, Field("Maximum duration of a run. Default: one hour.", minimum=1, maximum=604_800)
     ] = None
@@ -238,6 +230,7 @@ class ValidationStatus:
     examples: Annotated[
         tuple[ExampleStatus, ...], Field("Examples of unreadable messages, at most 10.", max_items=10)
     ] = ()
+    plan: Annotated[str | None, Field("Who judged and why: one pod, or Spark executors.", max_length=256)] = None
     job: Annotated[str | None, Field("Name of the Job, in the validation namespace.", max_length=253)] = None
     report: Annotated[
         str | None, Field("Name of the ConfigMap with the whole report, in this namespace.", max_length=253)

@@ -11,6 +11,7 @@ from typing import Annotated
 from topicschema.api.schema_fields import Amount, CelRule, Field
 
 _LABEL = r"^([A-Za-z0-9.-]{1,253}/)?[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?$"
+_IMAGE = r"^[A-Za-z0-9][-A-Za-z0-9._/:@]*$"
 _QUANTITY = Field(max_length=32, pattern=r"^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$")
 _AMOUNTS_RULE = CelRule(
     cel="self.all(name, name in ['cpu', 'memory', 'ephemeral-storage'])",
@@ -70,7 +71,15 @@ class TemplateSpec:
         Field(
             "The validation image. Default: the operator's.",
             max_length=512,
-            pattern=r"^[A-Za-z0-9][-A-Za-z0-9._/:@]*$",
+            pattern=_IMAGE,
+        ),
+    ] = None
+    spark_image: Annotated[
+        str | None,
+        Field(
+            "The validation image with Spark, for runs with executors. Default: the operator's.",
+            max_length=512,
+            pattern=_IMAGE,
         ),
     ] = None
     service_account_name: Annotated[

@@ -27,6 +27,7 @@ from topicschema.reconcile.runtime.own_writes import OwnWrites
 from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult, WorkQueue
 from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
 from topicschema.settings import Settings
+from topicschema.validation.job.pods import Runtime
 
 _LOG = logging.getLogger(__name__)
 _GC_INTERVAL = 3600.0
@@ -67,7 +68,7 @@ class LeaderSession:
             own_writes=self._own_writes,
             enqueue=self.queue.add,
             validation=ValidationContext(
-                validation.image,
+                Runtime(validation.image, validation.spark_image, validation.spark_from_seconds),
                 validation.namespace,
                 JobLimiter(validation.namespace, JobLimits(validation.jobs, validation.jobs_per_namespace)),
             ),

@@ -20,17 +20,18 @@ from topicschema.reconcile.runtime.own_writes import OwnWrites
 from topicschema.reconcile.runtime.setting_drift import SettingDrift
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.storage.protocol import SchemaStorage
+from topicschema.validation.job.pods import Runtime
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationContext:
-    """Settings and limits of validation in this installation. Without an image there is no validation.
+    """Settings and limits of validation in this installation. Without the image of runs there is no validation.
 
     All Jobs are in `namespace`. `packing` limits the requests, and `reading` the reports, in memory. Reading waits for
     nodes, so two run at once.
     """
 
-    image: str = ""
+    runtime: Runtime = field(default_factory=Runtime)
     namespace: str = "topicschema-validation"
     limiter: JobLimiter = field(default_factory=JobLimiter)
     packing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))

@@ -18,10 +18,14 @@ from topicschema.core.errors import StalledError
 from topicschema.core.schemas import PulsarVersion, SchemaInfo
 from topicschema.validation.errors import InvalidRequestError
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Format version of the JSON. A run refuses a request of another version."""
 MAX_BYTES: Final = 256 * 1024 * 1024
 """Maximum bytes of an unpacked request."""
+SPARK_FROM_SECONDS: Final = 60.0
+"""Seconds of work for one pod from which on Spark's start pays off (docs/decisions/0026)."""
+MOST_EXECUTORS: Final = 64
+"""Maximum number of executors, as in SchemaRegistry."""
 _NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 _MILLION: Final = 1_000_000
 
@@ -174,6 +178,10 @@ class ValidationRequest:
 
     `versions` are the schemas that wrote the messages, by schema version. Schemas are as the broker stores them. Either
     `files` or `pulsar` is the source. `topic` is its full name, or the name of the files in the report.
+
+    With `executors`, that many Spark executors judge. Without, the run judges by itself. If that would take one pod
+    `spark_from_milliseconds` or more, it ends with the number of executors that it needs, `max_executors` at most.
+    `event_log` is the URI of a folder for Spark's event logs, or None.
     """
 
     candidate: SchemaInfo
@@ -186,6 +194,9 @@ class ValidationRequest:
     tolerance: Tolerance = Tolerance()
     include_values: bool = False
     executors: int = 0
+    max_executors: int = 0
+    spark_from_milliseconds: int = round(1000 * SPARK_FROM_SECONDS)
+    event_log: str | None = None
     format: int = FORMAT
     labels: Mapping[str, str] = field(default_factory=lambda: _NO_NAMES)
     """Other parts of the request's identity, for example the annotation `revalidate`. The report shows them."""
@@ -196,8 +207,8 @@ class ValidationRequest:
             raise ValueError(f"format {self.format} is not known here; this program reads format {FORMAT}")
         if (self.files is None) == (self.pulsar is None):
             raise ValueError("one source is needed: files or pulsar")
-        if not 0 <= self.executors <= 1000:  # noqa: PLR2004  # more is probably a typing error
-            raise ValueError("executors must be from 0 to 1,000")
+        if not 0 <= self.executors <= MOST_EXECUTORS or not 0 <= self.max_executors <= MOST_EXECUTORS:
+            raise ValueError(f"executors and maxExecutors must be from 0 to {MOST_EXECUTORS}")
 
     @property
     def text(self) -> bytes:

@@ -18,6 +18,11 @@ def install(cluster: Cluster) -> Pods:
 
 
 def upgrade(cluster: Cluster, values: Mapping[str, Any]) -> None:
-    """Install or upgrade the release with these values in its namespace, and wait until its pods are ready."""
-    helm.install(cluster, values, NAMESPACE)
+    """Install or upgrade the release with these values in its namespace, and wait until its pods are ready.
+
+    Runs start executors for any number of messages. The registry of a test without executors has maxExecutors: 0.
+    """
+    always = [{"name": "TOPICSCHEMA_SPARK_FROM_SECONDS", "value": "0.001"}]
+    controller = {"extraEnv": always, **values.get("controller", {})}
+    helm.install(cluster, {**values, "controller": controller}, NAMESPACE)
     cluster.kubectl("-n", NAMESPACE, "rollout", "status", "deployment", "--timeout=240s", seconds=250)

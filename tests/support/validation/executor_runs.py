@@ -12,6 +12,7 @@ import yaml
 
 from support.kubernetes.pods import Pods
 from testbed import audit
+from testbed.images import reference
 from testbed.paths import REPOSITORY
 from topicschema.validation.job.log_protocol import progress_in
 from topicschema.validation.job.manifest import NAMESPACE_LABEL, ROLE_LABEL
@@ -33,10 +34,14 @@ def allowed() -> set[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class ExecutedRuns:
-    """The pods of the runs for the TopicSchemas of the Kubernetes namespace `tenant`."""
+    """The pods of the runs for the TopicSchemas of the Kubernetes namespace `tenant`.
+
+    Drivers are those from that image: the image without Spark, or that of runs with executors.
+    """
 
     pods: Pods
     tenant: str
+    image: str = "validation"
 
     def driver(self, other_than: str = "") -> str:
         """Return the driver once there is one that is not ending and has another name."""
@@ -125,7 +130,12 @@ class ExecutedRuns:
             "-n", self.pods.namespace, "pods", "-l", f"{NAMESPACE_LABEL}={self.tenant},{ROLE_LABEL}={role}"
         )
         items: list[Object] = pods["items"]
-        return items
+        return [each for each in items if role == "executor" or _image_of(each).endswith(reference(self.image))]
+
+
+def _image_of(pod: Object) -> str:
+    image: str = pod["spec"]["containers"][0]["image"]
+    return image
 
 
 def wait_for(fetch: Callable[[], T], matches: Callable[[T], bool]) -> T:

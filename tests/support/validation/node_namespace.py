@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from support.kubernetes.pods import Pods
@@ -69,18 +69,25 @@ class RetainedShop:
         """The runs of this namespace."""
         return ExecutedRuns(self.runs, self.pods.namespace)
 
+    @property
+    def executed_by_spark(self) -> ExecutedRuns:
+        """The runs of this namespace that have executors."""
+        return replace(self.executed, image="spark")
+
     def govern(
         self,
         mode: str,
         pulsar: Mapping[str, str] | None = None,
         template: Mapping[str, Any] | None = None,
+        executors: int = 0,
         **validation: Any,
     ) -> None:
         """Apply a registry of this namespace's name and a policy that validates. Wait until the policy is Active.
 
-        `pulsar` are fields of the registry's spec.pulsar, and `template` is its podTemplate.
+        `pulsar` are fields of the registry's spec.pulsar, and `template` is its podTemplate. Runs have that number of
+        executors.
         """
-        self.apply_registry(pulsar, template)
+        self.apply_registry(pulsar, template, executors)
         self.apply_policy(
             isAllowAutoUpdateSchema=False,
             unmanagedTopics={"exempt": ["*"]},
@@ -89,13 +96,16 @@ class RetainedShop:
         )
 
     def apply_registry(
-        self, pulsar: Mapping[str, str] | None = None, template: Mapping[str, Any] | None = None
+        self,
+        pulsar: Mapping[str, str] | None = None,
+        template: Mapping[str, Any] | None = None,
+        executors: int = 0,
     ) -> None:
         """Apply the registry and its Secrets; see `govern`."""
         credentials = self.broker.credentials
         own, reader = ({}, {}) if credentials is None else self._apply_credentials(credentials)
         connection = {"adminURL": self.broker.admin_url, "serviceURL": self.broker.service_url, **own, **(pulsar or {})}
-        runs = {"podTemplate": template or _SMALL, **reader}
+        runs = {"podTemplate": template or _SMALL, "maxExecutors": executors, **reader}
         self._apply(registry(self.pods.namespace, connection, validation=runs))
 
     def apply_policy(self, *, reason: str = "Active", **spec: Any) -> None:

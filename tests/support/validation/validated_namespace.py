@@ -12,11 +12,15 @@ from testbed.product import VALIDATION
 from topicschema.api.kinds import CONFIG_MAP, JOB, POD, TOPIC_SCHEMA
 from topicschema.api.validation import ExampleStatus, ReasonStatus
 from topicschema.validation.job.manifest import NAMESPACE_LABEL, REQUEST_ANNOTATION
-from topicschema.validation.job.result import MessagesVerdict, VerdictDocument
+from topicschema.validation.job.result import ExecutorsNeeded, MessagesVerdict, VerdictDocument
 
 Object = dict[str, Any]
 
-ENVIRONMENT = {"TOPICSCHEMA_VALIDATION_IMAGE": "registry.test/validation:1"}
+SPARK_IMAGE = "registry.test/spark:1"
+ENVIRONMENT = {
+    "TOPICSCHEMA_VALIDATION_IMAGE": "registry.test/validation:1",
+    "TOPICSCHEMA_SPARK_IMAGE": SPARK_IMAGE,
+}
 FILES = {"files": {"uri": "s3://archive/created", "format": "Parquet"}}
 GATE = {"mode": "Gate", "source": FILES}
 REPORT = {"mode": "Report", "source": FILES}
@@ -81,6 +85,12 @@ class ValidatedShop:
     async def pass_validation(self, job: Object, messages: int = 1000) -> None:
         """End the Job with the verdict that the messages are valid."""
         await self.end_pod(job, 0, verdict(job, MessagesVerdict.PASS, messages), "Completed")
+        await self._over(job)
+
+    async def need_executors(self, job: Object, executors: int) -> None:
+        """End the Job with the number of executors that its run needs."""
+        needed = ExecutorsNeeded(request_hash=job["metadata"]["annotations"][REQUEST_ANNOTATION], executors=executors)
+        await self.end_pod(job, 0, needed.text.decode(), "Completed")
         await self._over(job)
 
     async def fail_validation(self, job: Object, messages: int = 1000) -> None:

@@ -29,6 +29,7 @@ from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
 from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
 from topicschema.validation.job.log_protocol import report_lines
 from topicschema.validation.job.manifest import ATTEMPT_ANNOTATION, REQUEST_ANNOTATION
+from topicschema.validation.job.pods import Runtime
 from topicschema.validation.job.result import MessagesVerdict, VerdictDocument
 
 Object = dict[str, Any]
@@ -60,7 +61,7 @@ class ValidatedTopic:
         ctx = replace(
             self.world.ctx,
             validation=ValidationContext(
-                "validation:1", VALIDATION, JobLimiter(VALIDATION, clock=count(step=60.0).__next__)
+                Runtime("validation:1"), VALIDATION, JobLimiter(VALIDATION, clock=count(step=60.0).__next__)
             ),
             now=lambda: self.clock,
             clock=lambda: self.seconds,

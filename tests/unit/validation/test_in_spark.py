@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import pickle
 import pkgutil
 import random
 import traceback
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql.types import StructType
 
 from support.validation import order_files
 from topicschema.core.errors import TopicSchemaError
@@ -19,7 +21,7 @@ from topicschema.validation.errors import InvalidRequestError, RunError, RunOutO
 from topicschema.validation.report.tally import EXAMPLES, Tally
 from topicschema.validation.run import local, spark
 from topicschema.validation.run.sampling import Sampling
-from topicschema.validation.run.spark import SplitTallies, merged
+from topicschema.validation.run.spark import Tallies
 from topicschema.validation.run.task import Task
 from topicschema.validation.sources import Expired, NotDelivered, Plan, Split
 from topicschema.validation.sources.pulsar.errors import SourceSilentError
@@ -28,30 +30,34 @@ SPLITS = 150
 ORDERS = order_files.orders(3_000, share=0.3)
 
 
-def tallies(folder: Path, a_task: int) -> list[bytes]:
-    """Return the results of tasks with that number of splits each, of 150 splits in all."""
-    path = order_files.write(ORDERS, folder / "orders.parquet", len(ORDERS) // SPLITS)
+def results(task: Task, splits: Sequence[Split], at_once: int, folder: Path) -> list[bytes]:
+    """Return the tallies of Spark's tasks with that number of splits each, by the data source, in random order."""
+    groups = [tuple(splits[start : start + at_once]) for start in range(0, len(splits), at_once)]
+    file = folder / "run"
+    file.write_bytes(pickle.dumps((task, groups)))
+    reader = Tallies({"file": str(file)}).reader(StructType())
+    partitions = reader.partitions()
+    sent = pickle.loads(pickle.dumps(reader))  # noqa: S301  # as Spark sends it to a worker, without the driver's file
+    file.unlink()
+    shuffled = random.Random(5).sample(partitions, len(partitions))  # noqa: S311  # the same each time
+    return [packed for partition in shuffled for (packed,) in sent.read(partition)]
+
+
+def merged(packed: Sequence[bytes]) -> Tally:
+    return functools.reduce(Tally.merge, map(Tally.unpacked, packed), Tally())
+
+
+def test_150_splits_count_exactly_whether_each_has_a_task_or_all_share_one(tmp_path: Path) -> None:
+    path = order_files.write(ORDERS, tmp_path / "orders.parquet", len(ORDERS) // SPLITS)
     request = order_files.validation_request(path)
     files = order_files.source(request, 1)
     splits = files.plan().splits
     assert len(splits) == SPLITS
-    judging = SplitTallies(Task("150 splits", request.pack().content, files, Sampling(0)))
-    return [packed for start in range(0, SPLITS, a_task) for packed in judging(splits[start : start + a_task])]
-
-
-def merge_as_tree(packed: Sequence[bytes]) -> bytes:
-    """Merge in random order, as Spark does: first in each of 11 executors, then their results."""
-    chance = random.Random(5)  # noqa: S311  # the same each time
-    shuffled = chance.sample(packed, len(packed))
-    branches = [functools.reduce(merged, shuffled[number::11]) for number in range(11)]
-    return functools.reduce(merged, chance.sample(branches, len(branches)))
-
-
-def test_150_splits_count_exactly_whether_each_has_a_task_or_all_share_one(tmp_path: Path) -> None:
-    (whole,) = tallies(tmp_path, SPLITS)
-    each = tallies(tmp_path, 1)
-    assert len(each) == SPLITS > spark.AT_ONCE
-    assert merge_as_tree(each) == functools.reduce(merged, tallies(tmp_path, 7)) == whole
+    task = Task("150 splits", request.pack().content, files, Sampling(0))
+    (whole,) = results(task, splits, SPLITS, tmp_path)
+    each = results(task, splits, 1, tmp_path)
+    assert len(each) == SPLITS
+    assert merged(each).packed == merged(results(task, splits, 7, tmp_path)).packed == whole
     tally = Tally.unpacked(whole)
     totals = {reason: 0 for reason, *_ in tally.findings.counts}
     for (reason, *_), count in tally.findings.counts.items():
@@ -73,14 +79,11 @@ class Withholding:
         yield NotDelivered(split.what)
 
 
-def test_what_is_withheld_counts_once_here_and_with_executors_also_where_a_task_is_tried_again() -> None:
+def test_what_is_withheld_counts_once_here_and_with_executors(tmp_path: Path) -> None:
     request = order_files.validation_request(Path("orders.parquet"))
     task = Task("withheld", request.pack().content, Withholding(), Sampling(0))
     splits = task.source.plan().splits
-    lost = [list(SplitTallies(task)([split])) for split in splits[:5]]
-    tried = [packed for split in splits for packed in SplitTallies(task)([split])]
-    assert [packed for (packed,) in lost] == tried[:5]
-    there = Tally.unpacked(merge_as_tree(tried))
+    there = merged(results(task, splits, 3, tmp_path))
     here = local.tally(task, splits, 1, lambda _split: None)
     assert there.packed == here.packed
     assert (there.withheld, there.gone, there.messages) == (sum(range(20)), 100, 0)

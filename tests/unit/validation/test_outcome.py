@@ -4,12 +4,25 @@ import itertools
 
 import pytest
 
-from support.kubernetes.jobs import UID, Object, ended_pod, job, pod, verdict
-from topicschema.validation.job.outcome import CouldNotRun, Failed, JobOutcome, Passed, Running, Waiting, outcome
-from topicschema.validation.job.result import MessagesVerdict
+from support.kubernetes.jobs import UID, VALIDATION_REQUEST, Object, ended_pod, job, pod, verdict
+from topicschema.validation.job.outcome import (
+    CouldNotRun,
+    Failed,
+    JobOutcome,
+    NeedsExecutors,
+    Passed,
+    Running,
+    Waiting,
+    outcome,
+)
+from topicschema.validation.job.result import ExecutorsNeeded, MessagesVerdict
 
 PASS, FAIL = verdict(MessagesVerdict.PASS), verdict(MessagesVerdict.FAIL, 3)
 OTHERS = verdict(MessagesVerdict.PASS, request_hash="sha256:" + "b" * 64)
+
+
+def needed(executors: int, request_hash: str = VALIDATION_REQUEST.sha256) -> str:
+    return ExecutorsNeeded(request_hash=request_hash, executors=executors).text.decode()
 
 
 def why_no_verdict(result: JobOutcome) -> str:
@@ -124,3 +137,10 @@ def test_an_exceeded_deadline_is_reported_with_advice_and_the_reason_of_the_dela
     why = why_no_verdict(outcome(job("Failed", "BackoffLimitExceeded"), [ended_pod(1, "a\x1b[31m\n" * 500)]))
     assert len(why) < 400
     assert why.isprintable()
+
+
+def test_a_run_that_needs_executors_is_neither_a_verdict_nor_a_failure() -> None:
+    for at in (job(), job("Complete")):
+        assert outcome(at, [ended_pod(0, needed(3), "Completed")]) == NeedsExecutors(3)
+    for message, status in ((needed(3, "sha256:another"), 0), (needed(3), 42), (needed(0), 0), (needed(-1), 0)):
+        assert isinstance(outcome(job("Complete"), [ended_pod(status, message)]), CouldNotRun)

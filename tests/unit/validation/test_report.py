@@ -37,14 +37,14 @@ def test_a_report_notes_that_messages_inside_protobuf_messages_were_not_validate
 ) -> None:
     request, tally = ValidationRequest(candidate, {}, "orders", files=FileSource(("orders",))), Tally()
     tally.messages = messages
-    assert report(request, Plan(()), tally, Course(0, 1.0)).document["notes"] == notes
+    assert report(request, Plan(()), tally, Course(0, 1.0, "judged", {})).document["notes"] == notes
 
 
 @pytest.mark.parametrize("is_missing", [True, False])
 def test_missing_topic_and_withheld_entries_are_in_report_and_verdict(*, is_missing: bool) -> None:
     request, tally = ValidationRequest(order_files.CANDIDATE, {}, "orders", files=FileSource(("orders",))), Tally()
     tally.messages, tally.withheld = 1, 0 if is_missing else 12_000
-    made = report(request, Plan(is_missing=is_missing), tally, Course(0, 1.0))
+    made = report(request, Plan(is_missing=is_missing), tally, Course(0, 1.0, "judged", {}))
     verdict = read(made.verdict.text)
     assert verdict is not None
     assert ("topicMissing" in made.document, bool(verdict.topic_missing)) == (is_missing, is_missing)
@@ -62,7 +62,7 @@ def test_it_names_the_other_formats_that_examples_begin_like() -> None:
         MessageExample(rank, (0, 0, rank, 0), -1, -1, "TRUNCATED", "$", 0, format=each)
         for rank, each in enumerate(formats)
     )
-    assert report(request, Plan(()), tally, Course(0, 1.0)).document["notes"] == [
+    assert report(request, Plan(()), tally, Course(0, 1.0, "judged", {})).document["notes"] == [
         "of the examples of invalid messages, 2 begin like JSON text",
         "of the examples of invalid messages, 1 begins like base64 text",
     ]

@@ -37,6 +37,8 @@ OF_PULSAR = ValidationRequest(
     "persistent://a/b/c",
     pulsar=PulsarSource("http://a", "pulsar://b", oauth2=OAuth2Flow("https://i", "aud", "/k")),
     executors=3,
+    max_executors=8,
+    event_log="s3://audit/spark-events",
 )
 
 
@@ -49,7 +51,7 @@ def test_a_request_is_read_back_from_its_text_and_its_packed_form(written: Valid
 WRONG: dict[str, Any] = {
     "request.candidate: is required": {"candidate": ...},
     "request.executors: must be a whole number, not a text": {"executors": "3"},
-    "request: executors must be from 0 to 1,000": {"executors": 1001},
+    "request: executors and maxExecutors must be from 0 to 64": {"executors": 65},
     "request: one source is needed: files or pulsar": {"files": ...},
     "request.sample: percent must be from 1 to 100": {"sample": {"percent": 0}},
     "request.sample.seed: must be a whole number": {"sample": {"seed": True}},

@@ -17,7 +17,7 @@ from support.validation import order_files
 from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.validation import job
 from topicschema.validation.errors import InvalidRequestError, RunError
-from topicschema.validation.job.result import read
+from topicschema.validation.job.result import ExecutorsNeeded, VerdictDocument, read
 from topicschema.validation.report.html_report import page
 from topicschema.validation.report.report import Report
 from topicschema.validation.request import Sample, Tolerance, ValidationRequest
@@ -35,11 +35,12 @@ def stored(tmp_path: Path) -> Path:
 
 
 def run(request: ValidationRequest, split: int = 1 << 30, processes: int = 1) -> Report:
-    return runner.run(request, order_files.source(request, split), processes=processes)
+    return runner.run(request, order_files.source(request, split), workers=processes)
 
 
 def figures(report: Report) -> dict[str, Any]:
-    return {name: value for name, value in report.document.items() if name not in {"startedAt", "seconds"}}
+    """Return all figures but those of the run itself."""
+    return {name: value for name, value in report.document.items() if name not in {"startedAt", "seconds", "plan"}}
 
 
 def by_writer() -> list[dict[str, Any]]:
@@ -108,7 +109,7 @@ def test_an_empty_sample_is_no_verdict_and_a_far_too_small_one_has_a_note(stored
     def judged(sample: Sample) -> Report:
         request = order_files.validation_request(stored, sample=sample, tolerance=Tolerance(1_000_000))
         assert request.files is not None
-        return runner.run(request, Guessing(request.files), processes=1)
+        return runner.run(request, Guessing(request.files), workers=1)
 
     with pytest.raises(RunError, match="the sample took none of 4000 messages: raise maxMessages or percent"):
         judged(Sample(max_messages=1))
@@ -151,7 +152,7 @@ def test_a_worker_that_is_killed_ends_the_run_without_a_verdict(stored: Path, tm
     request = order_files.validation_request(stored)
     source = KillingFiles(order_files.source(request, 1), tmp_path / "died")
     with pytest.raises(RunError, match="was killed"):
-        runner.run(request, source, processes=2)
+        runner.run(request, source, workers=2)
     assert (tmp_path / "died").exists()
 
 
@@ -184,6 +185,17 @@ def run_driver(folder: Path, request: ValidationRequest) -> tuple[int, str]:
     return status, (folder / "log").read_text()
 
 
+def test_a_driver_whose_work_is_more_than_one_pod_s_ends_with_the_executors_that_it_needs(tmp_path: Path) -> None:
+    path = order_files.write(ORDERS, tmp_path / "orders.parquet")
+    request = order_files.validation_request(path, max_executors=2, spark_from_milliseconds=1)
+    status, message = run_driver(tmp_path, request)
+    assert (status, read(message)) == (0, ExecutorsNeeded(request_hash=request.sha256, executors=2))
+    status, message = run_driver(tmp_path, replace(request, max_executors=0))
+    verdict = read(message)
+    assert isinstance(verdict, VerdictDocument)
+    assert verdict.plan.endswith("judged by one process")
+
+
 def test_a_driver_never_ends_as_a_verdict_where_there_is_none(tmp_path: Path) -> None:
     gone = order_files.validation_request(tmp_path / "gone.parquet")
     status, message = run_driver(tmp_path, gone)
@@ -192,7 +204,8 @@ def test_a_driver_never_ends_as_a_verdict_where_there_is_none(tmp_path: Path) ->
     (tmp_path / "request.xz.001").unlink()
     assert driver.main([str(tmp_path), "--termination-log", str(tmp_path / "log")]) == driver.FAILED
     assert "not whole" in (tmp_path / "log").read_text()
-    executors = ValidationRequest(gone.candidate, {}, "t", gone.files, executors=2)
+    stored = order_files.write(ORDERS, tmp_path / "orders.parquet")
+    executors = order_files.validation_request(stored, executors=2)
     status, message = run_driver(tmp_path, executors)
     assert status == driver.FAILED
     assert "executors need a driver that is a pod" in message

@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def document(folder: Path) -> Any:
     paths = [order_files.write(orders, folder / name) for name, orders in STORED.items()]
     request = order_files.validation_request(*paths)
-    return runner.run(request, order_files.source(request, EACH_ROW_GROUP), processes=1).document
+    return runner.run(request, order_files.source(request, EACH_ROW_GROUP), workers=1).document
 
 
 def counted(orders: Sequence[Order]) -> dict[str, int]:

@@ -84,8 +84,8 @@ def test_a_template_that_is_none_and_a_driver_that_is_no_pod_are_run_failures(tm
         session.settings(1, tmp_path / "nowhere.json", POD)
     with pytest.raises(RunError, match="'much' is no quantity"):
         session.settings(1, template(tmp_path, {"limits": {"memory": "much"}}), POD)
-    with pytest.raises(RunError, match="POD_IP not set"):
-        session.start(1, tmp_path, {**POD, "POD_IP": ""})
+    with pytest.raises(RunError, match="POD_IP not set"), session.started(1, tmp_path, environ={**POD, "POD_IP": ""}):
+        pass
 
 
 def test_a_failed_start_of_spark_is_reported_with_the_api_servers_message() -> None:
@@ -101,3 +101,17 @@ def test_a_failed_start_of_spark_is_reported_with_the_api_servers_message() -> N
     error.java_exception = Thrown("IllegalStateException: Spark context stopped while waiting for backend")  # type: ignore[attr-defined]
     assert "a quota, perhaps" in session.cause_of(error)
     assert session.cause_of(ValueError("the gateway ended")) == "the gateway ended"
+
+
+def test_an_event_log_is_copied_or_its_loss_is_written_to_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "spark-1").write_text("{}\n")
+    session.copy_event_log(str(logs), f"file://{tmp_path}/audit/spark-events")
+    assert (tmp_path / "audit" / "spark-events" / "spark-1").read_text() == "{}\n"
+    session.copy_event_log(str(logs), "nowhere://key:secret@audit/spark-events")
+    written = capsys.readouterr().err
+    assert "event log was not written to nowhere://audit/spark-events" in written
+    assert "secret" not in written

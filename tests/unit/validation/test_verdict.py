@@ -52,7 +52,7 @@ def test_every_verdict_fits_into_a_termination_message(reasons: int, examples: i
         "[" * 5000,
         json.dumps({"format": 1}),
         FAILED.text[:-1].decode(),
-        json.dumps({**json.loads(FAILED.text), "format": 2}),
+        json.dumps({**json.loads(FAILED.text), "format": 3}),
         json.dumps({**json.loads(FAILED.text), "verdict": "Perhaps"}),
         json.dumps({**json.loads(FAILED.text), "invalid": 2_000_001}),
         json.dumps({**json.loads(FAILED.text), "messages": 1.5}),

@@ -47,6 +47,6 @@ def _report(validation_request: ValidationRequest, processes: int | None) -> "Re
     source = opening.source_of(validation_request, time.time_ns() // 1_000_000)
     bar = output.ProgressBar(sys.stderr)
     try:
-        return runner.run(validation_request, source, processes=processes, progress=bar)
+        return runner.run(validation_request, source, workers=processes, progress=bar)
     finally:
         bar.clear()

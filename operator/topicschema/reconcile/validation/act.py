@@ -46,7 +46,7 @@ async def create_job(ctx: ReconcileContext, resource: TopicSchema, state: Valida
         versions = await _payloads(ctx, run.target.history)
         team = await _team(ctx, run, owner.namespace)
         identity = validation_settings.JobIdentity(owner, attempt, ctx.validation.namespace, team)
-        request = validation_settings.job_request(run, versions, resource.spec.topic, identity)
+        request = validation_settings.job_request(run, versions, resource.spec.topic, identity, state.due_executors)
         packed = await asyncio.to_thread(request.validation_request.pack)
         job = await _created(ctx, request, job_manifest.manifest(request, packed))
         if (job["metadata"].get("annotations") or {}).get(job_manifest.REQUEST_ANNOTATION) != packed.sha256:
@@ -99,7 +99,7 @@ async def _payloads(ctx: ReconcileContext, history: History) -> dict[int, Schema
 
 async def delete_unended_jobs(ctx: ReconcileContext, metadata: Metadata, before: ValidationStatus | None) -> None:
     """Delete the Jobs that still run for a resource that is suspended or has no permission to run them."""
-    if not ctx.validation.image or not may_have_job(ctx, metadata, before):
+    if not ctx.validation.runtime.image or not may_have_job(ctx, metadata, before):
         return
     await delete_jobs(ctx, unended_of(before, await jobs_of(ctx, metadata)))
     ctx.index.clear_job(Key(TOPIC_SCHEMA.plural, metadata.namespace, metadata.name))

@@ -64,7 +64,7 @@ async def obsolete_jobs_of(ctx: ReconcileContext, resource: TopicSchema, request
 
     An edit that is reverted before the status names its run leaves such a Job.
     """
-    if not ctx.validation.image or not may_have_job(ctx, resource.metadata, None):
+    if not ctx.validation.runtime.image or not may_have_job(ctx, resource.metadata, None):
         return ()
     try:
         jobs = await jobs_of(ctx, resource.metadata)
@@ -92,8 +92,17 @@ async def delete_jobs(ctx: ReconcileContext, obsolete_jobs: Sequence[Object]) ->
 
 def attempt_of(job: Object) -> int:
     """Return the Job's attempt number, from 1."""
-    attempt = (job["metadata"].get("annotations") or {}).get(manifest.ATTEMPT_ANNOTATION, "")
-    return int(attempt) if attempt.isdecimal() else 1
+    return _number(job, manifest.ATTEMPT_ANNOTATION) or 1
+
+
+def executors_of(job: Object) -> int:
+    """Return the Job's number of Spark executors."""
+    return _number(job, manifest.EXECUTORS_ANNOTATION)
+
+
+def _number(job: Object, annotation: str) -> int:
+    number = (job["metadata"].get("annotations") or {}).get(annotation, "")
+    return int(number) if number.isdecimal() else 0
 
 
 async def config_map_exists(ctx: ReconcileContext, namespace: str, name: str) -> bool:

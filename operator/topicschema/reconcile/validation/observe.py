@@ -24,6 +24,7 @@ from topicschema.reconcile.validation.jobs import (
     attempt_of,
     config_map_exists,
     events_of,
+    executors_of,
     jobs_of,
     may_have_job,
     obsolete_jobs_of,
@@ -38,6 +39,7 @@ from topicschema.validation.job.outcome import (
     CouldNotRun,
     Failed,
     JobOutcome,
+    NeedsExecutors,
     Passed,
     Running,
     Waiting,
@@ -64,9 +66,9 @@ class ValidationState:
     verdict. `recorded` is its status, or that of an earlier request if its verdict stays. `job` is its newest Job, and
     `outcome` the result of that.
 
-    `due_attempt` is the number of the attempt that needs a Job or its ConfigMaps now, or 0. `obsolete_jobs` are to be
-    deleted. `has_api_error` is True if the API server refused a call; then this reconcile sends no more. `observe_only`
-    is True if the operator may not write to the topic.
+    `due_attempt` is the number of the attempt that needs a Job or its ConfigMaps now, or 0, and `due_executors` the
+    number of its executors. `obsolete_jobs` are to be deleted. `has_api_error` is True if the API server refused a
+    call; then this reconcile sends no more. `observe_only` is True if the operator may not write to the topic.
     """
 
     run: RequestSpec | None = None
@@ -75,6 +77,7 @@ class ValidationState:
     job: Object | None = None
     outcome: JobOutcome | None = None
     due_attempt: int = 0
+    due_executors: int = 0
     obsolete_jobs: tuple[Object, ...] = ()
     has_api_error: bool = False
     observe_only: bool = False
@@ -93,7 +96,7 @@ class ValidationState:
                 return ValidationPhase.RUNNING
             case CouldNotRun():
                 return ValidationPhase.ERROR
-            case Waiting() | None:
+            case Waiting() | NeedsExecutors() | None:
                 return ValidationPhase.ERROR if self.invalid_reason else ValidationPhase.WAITING
 
     @property
@@ -148,13 +151,13 @@ async def observe(
     before = resource.status.validation
     registry = await ctx.registries.get(governing.resource.spec.registry)
     ca = ctx.brokers.ca(registry)
-    settings = validation_settings.effective(governing, registry, resource, ctx.validation.image, ca)
+    settings = validation_settings.effective(governing, registry, resource, ctx.validation.runtime, ca)
     if settings is None and not may_have_job(ctx, resource.metadata, before):
         return None
     state = await _superseded(ctx, _requested(resource, settings, target), inputs)
     is_settled = state.recorded is not None and state.recorded.is_final and not state.needs_run
     # Without an image there are no Jobs, and perhaps no right to list them.
-    if is_settled or not ctx.validation.image:
+    if is_settled or not ctx.validation.runtime.image:
         request = "" if state.run is None else state.run.hash
         return replace(state, obsolete_jobs=await obsolete_jobs_of(ctx, resource, request))
     try:
@@ -259,18 +262,23 @@ async def _outcome_of(ctx: ReconcileContext, run: RequestSpec, job: Object) -> J
 async def _with_outcome(
     ctx: ReconcileContext, state: ValidationState, run: RequestSpec, job: Object
 ) -> ValidationState:
-    """Return the state with the due attempt: another one after a pause, or at once if the settings changed."""
-    result, due = state.outcome, 0
+    """Return the state with the due attempt.
+
+    It is another one after a pause, or at once if the settings changed or the run needs executors.
+    """
+    result, due, executors = state.outcome, 0, 0
     is_changed = (job["metadata"].get("annotations") or {}).get(manifest.RUN_HASH_ANNOTATION) != run.settings.run_hash
     if isinstance(result, CouldNotRun) and (is_changed or (result.is_over and _pause_left(ctx, job, result) <= 0)):
         due = attempt_of(job) + 1
         if not result.is_over:
             state = replace(state, obsolete_jobs=(*state.obsolete_jobs, job))
+    elif isinstance(result, NeedsExecutors):
+        due, executors = attempt_of(job) + 1, min(result.executors, run.settings.max_executors)
     elif isinstance(result, Waiting) or (isinstance(result, CouldNotRun) and not result.is_over):
         # Another topic's reconcile may have started the Job before its request existed; then its pod waits for it.
         has_request = await config_map_exists(ctx, job["metadata"]["namespace"], manifest.last_part(job))
-        due = 0 if has_request else attempt_of(job)
-    return replace(state, due_attempt=due if state.needs_run else 0)
+        due, executors = 0 if has_request else attempt_of(job), executors_of(job)
+    return replace(state, due_attempt=due if state.needs_run else 0, due_executors=executors)
 
 
 def pause(attempt: int, *, is_transient: bool) -> float:
@@ -291,4 +299,4 @@ def requeue_after(ctx: ReconcileContext, state: ValidationState) -> float | None
         return max(_pause_left(ctx, state.job, state.outcome), 1.0) if state.needs_run else None
     if state.has_api_error:
         return _REJECTED_SECONDS
-    return _POLL_SECONDS if isinstance(state.outcome, Waiting | Running | CouldNotRun) else None
+    return _POLL_SECONDS if isinstance(state.outcome, Waiting | Running | NeedsExecutors | CouldNotRun) else None

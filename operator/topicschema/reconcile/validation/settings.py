@@ -24,7 +24,7 @@ from topicschema.core.validation_rules import ValidationMode, seconds
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.judging.policies import ActivePolicy
 from topicschema.validation.job.manifest import JobRequest
-from topicschema.validation.job.pods import CREDENTIALS_FOLDER, SecretFiles
+from topicschema.validation.job.pods import CREDENTIALS_FOLDER, Runtime, SecretFiles
 from topicschema.validation.request import (
     FileFormat,
     FileSource,
@@ -43,8 +43,9 @@ _ALL_PERCENT: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectiveSettings:
-    """The effective settings of one topic. `is_installed` is True if this operator has a validation image.
+    """The effective settings of one topic. `runtime` has the images of the registry, or the operator's.
 
+    `is_installed` is True if this operator has a validation image.
     `topic` is the topic's local name. `ca` has the CA certificates of the registry's broker, or None. `is_locked` is
     True if only the operator adds schemas.
     """
@@ -52,7 +53,7 @@ class EffectiveSettings:
     mode: ValidationMode
     spec: ValidationSpec
     registry: SchemaRegistry
-    image: str
+    runtime: Runtime
     topic: str = ""
     ca: str | None = None
     is_locked: bool = True
@@ -82,16 +83,24 @@ class EffectiveSettings:
     def run_hash(self) -> str:
         """The hash of the Job's runtime settings. If it changes, a failed run is retried at once."""
         spec, runs, pulsar = self.spec, self.runs, self.registry.spec.pulsar
-        run = (self.executors, spec.active_deadline_seconds, self.image, encode(self.template))
+        run = (self.max_executors, runs.destination, spec.active_deadline_seconds, self.runtime, encode(self.template))
         address = "" if pulsar is None else pulsar.admin_url
         parts = (*run, self.mounts(), address, self.ca, encode(runs.authentication) if runs.authentication else None)
         return digest(repr(parts).encode(errors="surrogatepass"))
 
     @property
-    def executors(self) -> int:
-        """The number of Spark executors, at most the registry's maximum."""
+    def max_executors(self) -> int:
+        """The maximum number of Spark executors. Without an image for Spark it is 0."""
         most = self.runs.max_executors
-        return min(self.spec.executors or 0, _MOST_EXECUTORS if most is None else most)
+        return 0 if not self.runtime.spark_image else _MOST_EXECUTORS if most is None else most
+
+    @property
+    def event_log(self) -> str | None:
+        """The URI of the folder for Spark's event logs, or None."""
+        if self.runs.destination is None:
+            return None
+        folder, mark, options = self.runs.destination.partition("?")
+        return f"{folder.rstrip('/')}/spark-events{mark}{options}"
 
     @property
     def invalid_reason(self) -> str:
@@ -138,7 +147,7 @@ class EffectiveSettings:
 
 
 def effective(
-    governing: ActivePolicy, registry: SchemaRegistry, resource: TopicSchema, image: str, ca: str | None
+    governing: ActivePolicy, registry: SchemaRegistry, resource: TopicSchema, runtime: Runtime, ca: str | None
 ) -> EffectiveSettings | None:
     """Return the settings of one topic, or None if validation is off. The topic's own fields have precedence."""
     policy = governing.resource
@@ -146,16 +155,18 @@ def effective(
     if spec.mode is None or spec.mode is ValidationMode.OFF:
         return None
     runs = registry.spec.validation or RegistryValidationSpec()
-    chosen = None if runs.pod_template is None else runs.pod_template.image
+    template = runs.pod_template or TemplateSpec()
     return EffectiveSettings(
         mode=spec.mode,
         spec=spec,
         registry=registry,
-        image=chosen or image,
+        runtime=Runtime(
+            template.image or runtime.image, template.spark_image or runtime.spark_image, runtime.spark_from_seconds
+        ),
         topic=Topic.parse(resource.spec.topic).local_name,
         ca=ca,
         is_locked=_is_locked(governing),
-        is_installed=bool(image),
+        is_installed=bool(runtime.image),
     )
 
 
@@ -218,7 +229,7 @@ class RequestSpec:
     def hash(self) -> str:
         """The hash that identifies the request. It needs no payload, and it stays the same after the registration.
 
-        It does not cover the Job's runtime settings (image, account, executors): see `EffectiveSettings.run_hash`.
+        It does not cover the Job's runtime settings (images, account, executors): see `EffectiveSettings.run_hash`.
         """
         spec, pulsar = self.settings.spec, self.settings.registry.spec.pulsar
         has_files = spec.source is not None and spec.source.files is not None
@@ -245,7 +256,9 @@ class JobIdentity:
     team: str = ""
 
 
-def job_request(run: RequestSpec, versions: Mapping[int, SchemaInfo], topic: str, identity: JobIdentity) -> JobRequest:
+def job_request(
+    run: RequestSpec, versions: Mapping[int, SchemaInfo], topic: str, identity: JobIdentity, executors: int = 0
+) -> JobRequest:
     """Return the Job to create. `versions` are all stored payloads. Raise ValueError if the settings are invalid."""
     settings, spec, target = run.settings, run.settings.spec, run.target
     validation_request = ValidationRequest(
@@ -256,7 +269,10 @@ def job_request(run: RequestSpec, versions: Mapping[int, SchemaInfo], topic: str
         sample=_sample(spec.sample or SampleSpec()),
         tolerance=Tolerance((spec.tolerance or ToleranceSpec()).max_invalid_per_million or 0),
         include_values=bool(settings.runs.include_values),
-        executors=settings.executors,
+        executors=executors,
+        max_executors=settings.max_executors,
+        spark_from_milliseconds=round(1000 * settings.runtime.spark_from_seconds),
+        event_log=settings.event_log if executors else None,
         labels={"revalidate": run.revalidate} if run.revalidate else {},
         **settings.source(),
     )
@@ -268,7 +284,7 @@ def job_request(run: RequestSpec, versions: Mapping[int, SchemaInfo], topic: str
         request_hash=run.hash,
         attempt=identity.attempt,
         validation_request=validation_request,
-        image=settings.image,
+        image=settings.runtime.spark_image if executors else settings.runtime.image,
         run_hash=settings.run_hash,
         template=settings.template,
         mounts=settings.mounts(),

@@ -11,7 +11,7 @@ from topicschema.core.errors import StalledError, TopicSchemaError, WaitingError
 from topicschema.core.reasons import Reason
 from topicschema.reconcile.runtime.conditions import FINDING_BYTES, MESSAGE_BYTES, ConditionInput, truncate
 from topicschema.reconcile.validation.observe import ValidationState
-from topicschema.validation.job.outcome import CouldNotRun, Failed, Passed, Running
+from topicschema.validation.job.outcome import CouldNotRun, Failed, NeedsExecutors, Passed, Running
 
 _REASONS: Final = 20
 _EXAMPLES: Final = 10
@@ -42,6 +42,7 @@ def new_status(state: ValidationState) -> ValidationStatus | None:
                 by_reason=tuple(map(_reason, document.by_reason[:_REASONS])),
                 examples=tuple(map(_example, document.examples[:_EXAMPLES])),
                 judged_at=at or None,
+                plan=truncate(document.plan, FINDING_BYTES) or None,
             )
         case Running(percent=percent):
             before = 0 if state.recorded is None else state.recorded.internal.percent
@@ -138,6 +139,8 @@ def _progress_message(state: ValidationState, status: ValidationStatus) -> str:
     if status.job is None:
         return "its messages are not validated yet: no Job was created"
     name = f" (Job {status.job})"
+    if isinstance(state.outcome, NeedsExecutors):
+        return f"its messages need {state.outcome.executors} Spark executors, which the next Job starts{name}"
     if not isinstance(state.outcome, Running):
         return f"{_LIMITED}{name}"
     tried = f"; the previous try failed: {state.outcome.before}" if state.outcome.before else ""

@@ -33,6 +33,8 @@ REQUEST_ANNOTATION: Final = f"{GROUP}/validation-request-sha256"
 """Annotation with the hash of the request's text. A verdict must name the same hash."""
 RUN_HASH_ANNOTATION: Final = f"{GROUP}/run-config-hash"
 """Annotation with the hash of how the Job runs, which is not in the request."""
+EXECUTORS_ANNOTATION: Final = f"{GROUP}/executors"
+"""Annotation with the number of Spark executors of the Job."""
 CONTAINER: Final = "driver"
 REQUEST_FOLDER: Final = "/request"
 EXECUTOR_TEMPLATE: Final = "executor.json"
@@ -109,6 +111,7 @@ def manifest(request: JobRequest, packed: Packed | None = None) -> Object:
                 ATTEMPT_ANNOTATION: str(request.attempt),
                 REQUEST_ANNOTATION: packed.sha256,
                 RUN_HASH_ANNOTATION: request.run_hash,
+                EXECUTORS_ANNOTATION: str(request.validation_request.executors),
             },
         },
         "spec": {

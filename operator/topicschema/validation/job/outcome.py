@@ -1,4 +1,4 @@
-"""Outcome of a Job, from its pods and Events: it waits, runs, has a verdict, or could not run.
+"""Outcome of a Job, from its pods and Events: it waits, runs, has a verdict, needs executors, or could not run.
 
 A verdict counts only if the exit status, the termination message and the request agree. Any other end of a pod is a
 failed run and never a verdict.
@@ -11,7 +11,14 @@ from typing import Final
 from topicschema.api.kinds import Object
 from topicschema.core.reasons import Reason
 from topicschema.validation.job.manifest import CONTAINER, REQUEST_ANNOTATION
-from topicschema.validation.job.result import FAILED_STATUS, PASSED_STATUS, MessagesVerdict, VerdictDocument, read
+from topicschema.validation.job.result import (
+    FAILED_STATUS,
+    PASSED_STATUS,
+    ExecutorsNeeded,
+    MessagesVerdict,
+    VerdictDocument,
+    read,
+)
 
 _MAX_LENGTH: Final = 300
 _KILLED: Final = 137
@@ -64,6 +71,13 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
+class NeedsExecutors:
+    """End of a run that has more work than one pod should do. `executors` is the number that it needs."""
+
+    executors: int
+
+
+@dataclass(frozen=True, slots=True)
 class CouldNotRun:
     """End without a verdict. `why` is the reason, and `is_over` is True if this Job can no longer report a verdict.
 
@@ -75,7 +89,7 @@ class CouldNotRun:
     is_transient: bool = True
 
 
-JobOutcome = Waiting | Running | Passed | Failed | CouldNotRun
+JobOutcome = Waiting | Running | Passed | Failed | NeedsExecutors | CouldNotRun
 
 
 def outcome(job: Object, pods: Sequence[Object], events: Sequence[Object] = ()) -> JobOutcome:
@@ -111,7 +125,11 @@ def ended(job: Object) -> Object | None:
 def _end(job: Object, pods: Sequence[Object], end: Object) -> JobOutcome:
     verdict = _verdict(job, pods)
     is_complete = end["type"] == "Complete"
-    if verdict is not None and verdict.document.exit_status == (PASSED_STATUS if is_complete else FAILED_STATUS):
+    if isinstance(verdict, NeedsExecutors) and is_complete:
+        return verdict
+    if isinstance(verdict, Passed | Failed) and verdict.document.exit_status == (
+        PASSED_STATUS if is_complete else FAILED_STATUS
+    ):
         return verdict if verdict.at else replace(verdict, at=end.get("lastTransitionTime") or "")
     if is_complete or end.get("reason") == "PodFailurePolicy":
         if not _statuses(pods, (PASSED_STATUS, FAILED_STATUS)):
@@ -124,15 +142,18 @@ def _end(job: Object, pods: Sequence[Object], end: Object) -> JobOutcome:
     return _failure(pods)
 
 
-def _verdict(job: Object, pods: Sequence[Object]) -> Passed | Failed | None:
-    """Return the verdict of a pod of this Job if it agrees with the exit status and the Job's request."""
+def _verdict(job: Object, pods: Sequence[Object]) -> Passed | Failed | NeedsExecutors | None:
+    """Return what a pod of this Job reports if it agrees with the exit status and the Job's request."""
     request_hash = (job["metadata"].get("annotations") or {}).get(REQUEST_ANNOTATION)
     for pod in pods:
         end = _terminated(pod)
         document = None if end is None else read(end.get("message") or "")
         if end is None or document is None or document.request_hash != request_hash or not request_hash:
             continue
-        if end.get("exitCode") == document.exit_status and _is_of(pod, job):
+        if isinstance(document, ExecutorsNeeded):
+            if end.get("exitCode") == PASSED_STATUS and _is_of(pod, job):
+                return NeedsExecutors(document.executors)
+        elif end.get("exitCode") == document.exit_status and _is_of(pod, job):
             outcome = Passed if document.verdict is MessagesVerdict.PASS else Failed
             return outcome(document, pod["metadata"]["name"], end.get("finishedAt") or "")
     return None

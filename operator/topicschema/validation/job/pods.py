@@ -12,6 +12,7 @@ from typing import Any, Final
 from topicschema.api.kinds import Object
 from topicschema.api.validation_pods import TemplateSpec
 from topicschema.api.wire import encode
+from topicschema.validation.request import SPARK_FROM_SECONDS
 
 CREDENTIALS_FOLDER: Final = "/credentials"
 TRUST_FOLDER: Final = "/trust"
@@ -23,6 +24,18 @@ _READABLE: Final = 0o440
 _RESOURCES: Final[Mapping[str, Any]] = MappingProxyType(
     {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"memory": "2Gi"}}
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """Images of validation pods, without and with Java and Spark ("": none), and when a run starts executors.
+
+    It does so if it would take one pod more than `spark_from_seconds`.
+    """
+
+    image: str = ""
+    spark_image: str = ""
+    spark_from_seconds: float = SPARK_FROM_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

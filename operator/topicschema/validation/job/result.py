@@ -1,6 +1,6 @@
-"""Verdict document: the termination message of a driver, which the operator reads.
+"""Termination message of a driver, which the operator reads: the verdict, or the executors that the run needs.
 
-A kubelet stores 4,096 bytes of it. A document that is too large is shortened in the order of `_SHORTER`. The whole
+A kubelet stores 4,096 bytes of it. A verdict that is too large is shortened in the order of `_SHORTER`. The whole
 report is in the driver's log.
 """
 
@@ -15,7 +15,7 @@ from topicschema.api.validation import ExampleStatus, ReasonStatus
 from topicschema.api.wire import decode, encode
 from topicschema.core.errors import StalledError
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 MAX_BYTES: Final = 4096
 """Maximum bytes of a termination message."""
 PASSED_STATUS: Final = 0
@@ -36,7 +36,8 @@ class VerdictDocument:
     """Verdict on one request and the figures behind it. `request_hash` is the `sha256` of the ValidationRequest.
 
     `by_reason` has the most frequent reason first. `read_to` is where reading ended, by the name of a partition or
-    file. `topic_missing` is True if the topic did not exist and therefore had no messages.
+    file. `topic_missing` is True if the topic did not exist and therefore had no messages. `plan` is who judged and
+    why.
     """
 
     request_hash: str
@@ -48,6 +49,7 @@ class VerdictDocument:
     read_to: Mapping[str, str] = field(default_factory=lambda: _NOWHERE)
     notes: tuple[str, ...] = ()
     topic_missing: bool | None = None
+    plan: str = ""
     format: int = FORMAT
 
     @property
@@ -67,12 +69,29 @@ class VerdictDocument:
         return _written(shorter)
 
 
-def read(text: bytes | str) -> VerdictDocument | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutorsNeeded:
+    """End of a run that needs this number of Spark executors. `request_hash` is as in VerdictDocument."""
+
+    request_hash: str
+    executors: int
+    format: int = FORMAT
+
+    @property
+    def text(self) -> bytes:
+        """The JSON."""
+        return json.dumps(encode(self), separators=(",", ":")).encode()
+
+
+def read(text: bytes | str) -> VerdictDocument | ExecutorsNeeded | None:
     """Return the document in a termination message. Return None if it has none, or one of another format."""
     try:
         wire = json.loads(text)
+        if "executors" in wire:
+            needed = decode(ExecutorsNeeded, wire)
+            return needed if needed.format == FORMAT and needed.executors > 0 else None
         document = decode(VerdictDocument, wire)
-    except (ValueError, RecursionError, StalledError):
+    except (ValueError, TypeError, RecursionError, StalledError):
         return None
     is_sound = document.format == FORMAT and 0 <= document.invalid <= document.messages
     return document if is_sound else None

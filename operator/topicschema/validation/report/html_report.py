@@ -34,6 +34,7 @@ def page(report: ReportRow) -> str:
         request_hash=escape(report["requestHash"]),
         started=escape(report["startedAt"]),
         seconds=escape(f"{report['seconds']:,}"),
+        plan=escape(report["plan"]),
     )
 
 
@@ -231,6 +232,6 @@ footer { color: var(--dim); font-size: .8rem; overflow-wrap: anywhere; }
 <header class="$kind"><h1>$verdict</h1><p class="topic">$topic</p><p>$sentence</p></header>
 <div class="cards">$cards</div>
 $sections
-<footer>Started $started, took $seconds s. Request $request_hash.</footer>
+<footer>Started $started, took $seconds s: $plan. Request $request_hash.</footer>
 </body></html>
 """)

@@ -58,15 +58,21 @@ class Report:
             read_to=document["readTo"],
             notes=tuple(document["notes"]),
             topic_missing=document.get("topicMissing"),
+            plan=document["plan"],
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """Start of a run (milliseconds since 1970) and its duration (seconds)."""
+    """Start of a run (milliseconds since 1970), its duration (seconds), and who judged and why.
+
+    `spark` is what executors did, or {} without them.
+    """
 
     started: int
     seconds: float
+    plan: str
+    spark: Mapping[str, int | float]
 
 
 def report(request: ValidationRequest, plan: Plan, tally: Tally, course: Course) -> Report:
@@ -83,6 +89,8 @@ def report(request: ValidationRequest, plan: Plan, tally: Tally, course: Course)
             "verdict": MessagesVerdict.PASS if passes else MessagesVerdict.FAIL,
             "startedAt": datetime.fromtimestamp(course.started / 1000, UTC).isoformat(timespec="seconds"),
             "seconds": round(course.seconds, 1),
+            "plan": course.plan,
+            **({"spark": dict(course.spark)} if course.spark else {}),
             "messages": tally.messages,
             "invalid": tally.invalid,
             "maxInvalidPerMillion": request.tolerance.max_invalid_per_million,

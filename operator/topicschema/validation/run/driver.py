@@ -1,8 +1,8 @@
 """Program of a validation pod: `python -m topicschema.validation.run.driver FOLDER` with the request in FOLDER.
 
-Standard output has marked lines (see `log_protocol`). The termination message is the verdict document, or the reason
-for a failure. The exit status is 0 if the messages pass and 42 if they do not. Any other one is a failed run without a
-verdict.
+Standard output has marked lines (see `log_protocol`). The termination message is the verdict document, the number of
+Spark executors that the run needs, or the reason for a failure. The exit status is 0 if the messages pass or executors
+are needed, and 42 if the messages do not pass. Any other one is a failed run without a verdict.
 """
 
 import argparse
@@ -13,15 +13,16 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from topicschema.core.errors import TopicSchemaError
 from topicschema.validation.errors import InvalidRequestError
 from topicschema.validation.job import log_protocol
-from topicschema.validation.job.result import MAX_BYTES
+from topicschema.validation.job.result import MAX_BYTES, PASSED_STATUS, ExecutorsNeeded
 from topicschema.validation.report.report import Report
 from topicschema.validation.request import ValidationRequest, read
 from topicschema.validation.run import runner, session
+from topicschema.validation.run.workload import Workload
 from topicschema.validation.sources import opening
 
 FAILED: Final = 3
@@ -39,15 +40,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--termination-log", type=Path, default=Path(default), help="file for the verdict")
     options = parser.parse_args(arguments)
     try:
-        report = _report_of(read_request(options.folder), options.folder)
+        end = _end(read_request(options.folder), options.folder)
     except TopicSchemaError as error:
         return _failed(options.termination_log, f"{error.reason}: {error.message}", FAILED)
     except Exception as error:  # noqa: BLE001  # a bug is no verdict: neither Python's status 1 nor silence
         traceback.print_exc()
         return _failed(options.termination_log, f"a bug: {type(error).__name__}; see its log", BUG)
-    for line in log_protocol.report_lines(report.text):
+    if isinstance(end, ExecutorsNeeded):
+        options.termination_log.write_bytes(end.text)
+        return PASSED_STATUS
+    for line in log_protocol.report_lines(end.text):
         print(line, flush=True)
-    document = report.verdict
+    document = end.verdict
     options.termination_log.write_bytes(document.text)
     return document.exit_status
 
@@ -63,16 +67,15 @@ def read_request(folder: Path) -> ValidationRequest:
     return read(b"".join(parts))
 
 
-def _report_of(request: ValidationRequest, folder: Path) -> Report:
+def _end(request: ValidationRequest, folder: Path) -> Report | ExecutorsNeeded:
     source = opening.source_of(request, time.time_ns() // 1_000_000)
-    progress = _progress_printer()
+    plan, progress = source.plan(), _progress_printer()
     if not request.executors:
-        return runner.run(request, source, progress=progress)
-    context: Any = session.start(request.executors, folder)
-    try:
-        return runner.run(request, source, spark=context, progress=progress)
-    finally:
-        session.stop(context)
+        if needed := Workload.of(request, plan).executors(request):
+            return ExecutorsNeeded(request_hash=request.sha256, executors=needed)
+        return runner.run(request, source, plan=plan, progress=progress)
+    with session.started(request.executors, folder, request.event_log) as spark:
+        return runner.run(request, source, plan=plan, workers=spark, progress=progress)
 
 
 def _progress_printer() -> Callable[[int, int], None]:

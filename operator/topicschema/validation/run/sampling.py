@@ -72,6 +72,11 @@ class Sampling:
             threshold = min(threshold, ALL * sample.max_messages // messages)
         return cls(sample.seed, threshold, sample.since(started))
 
+    @property
+    def share(self) -> float:
+        """The share of the messages that is selected, without regard to their times."""
+        return self.threshold / ALL
+
     def chosen(self, identity: MessageLocations, publish_time: NDArray[np.int64]) -> Flags | None:
         """Return a flag for each message that is selected. Return None for all of them."""
         young = self.young(publish_time)

@@ -1,4 +1,4 @@
-"""SparkContext of a driver pod. Its executors are pods that this pod owns, and connect to its IP.
+"""SparkSession of a driver pod. Its executors are pods that this pod owns, and connect to its IP.
 
 The Job mounts the template of the executors. This module adds Spark's other settings.
 """
@@ -9,13 +9,18 @@ import math
 import os
 import re
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
 
 from topicschema.validation.errors import RunError
 from topicschema.validation.job.manifest import BLOCKS_PORT, DRIVER_PORT, EXECUTOR_TEMPLATE
+from topicschema.validation.request import shown
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _HEAP: Final = 512 * 1024**2
 """Heap of a JVM in bytes. It only transfers splits and tallies. Python's processes get the rest of a pod's memory."""
@@ -56,8 +61,13 @@ _NEEDED: Final = (
 )
 
 
-def start(executors: int, folder: Path, environ: Mapping[str, str] = os.environ) -> Any:
-    """Return a SparkContext with this number of executors.
+@contextmanager
+def started(
+    executors: int, folder: Path, event_log: str | None = None, environ: Mapping[str, str] = os.environ
+) -> "Iterator[SparkSession]":
+    """Yield a SparkSession with this number of executors, and stop it.
+
+    Afterwards, Spark's event log is in the folder with the URI `event_log`, if it is set and can be written to.
 
     Raises RunError if this is not a pod that may create executors, or if Spark fails.
     """
@@ -67,21 +77,46 @@ def start(executors: int, folder: Path, environ: Mapping[str, str] = os.environ)
     from py4j.protocol import Py4JError  # noqa: PLC0415  # a JVM, only if there are executors
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
     from pyspark.errors import PySparkException  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415
 
-    spark_settings = settings(executors, folder / EXECUTOR_TEMPLATE, environ)
+    with TemporaryDirectory() as logs:
+        own = settings(executors, folder / EXECUTOR_TEMPLATE, environ)
+        spark_settings = own if event_log is None else {**own, **event_log_settings(logs)}
+        try:
+            context = SparkContext(conf=SparkConf().setAll(list(spark_settings.items())))
+        except (Py4JError, PySparkException, ConnectionError) as error:
+            raise RunError(f"Spark does not start: {cause_of(error)}") from None
+        context.pythonExec = sys.executable  # Spark's setting for the Python executable applies to spark-submit only
+        context.setLogLevel("WARN")
+        try:
+            yield SparkSession(context)
+        finally:
+            with suppress(ConnectionError):  # if the JVM is gone, it has no executors
+                context.stop()
+            if event_log is not None:
+                copy_event_log(logs, event_log)
+
+
+def event_log_settings(folder: str) -> Mapping[str, str]:
+    """Return the settings by which Spark writes one event log."""
+    return {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": f"file://{folder}",
+        "spark.eventLog.rolling.enabled": "false",
+    }
+
+
+def copy_event_log(folder: str, uri: str) -> None:
+    """Copy the files of the folder to that of the URI. Write a failure to standard error: it is none of the run."""
+    from pyarrow import ArrowException, fs  # noqa: PLC0415
+
     try:
-        context = SparkContext(conf=SparkConf().setAll(list(spark_settings.items())))
-    except (Py4JError, PySparkException, ConnectionError) as error:
-        raise RunError(f"Spark does not start: {cause_of(error)}") from None
-    context.pythonExec = sys.executable  # Spark's setting for the Python executable applies to spark-submit only
-    context.setLogLevel("WARN")
-    return context
-
-
-def stop(context: Any) -> None:
-    """Stop the context and its executors. If its JVM is gone, it has none."""
-    with suppress(ConnectionError):
-        context.stop()
+        system, path = fs.FileSystem.from_uri(uri)
+        system.create_dir(path)
+        fs.copy_files(folder, path, destination_filesystem=system)
+    except (OSError, ValueError, ArrowException) as error:
+        why = " ".join(str(error).replace(uri, shown(uri)).split())[:300]
+        sys.stderr.write(f"Spark's event log was not written to {shown(uri)}: {why}\n")
 
 
 def cause_of(error: Exception) -> str:

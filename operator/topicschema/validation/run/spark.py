@@ -1,20 +1,26 @@
-"""Validation of splits by Spark's executors. They return only tallies, merged on the way, of tasks that succeeded.
+"""Validation of splits by Spark's executors, through a data source whose rows are the tallies of tasks.
 
-A task that is lost or runs twice counts once: Spark uses one result for each partition, and the tally of a split is
-always the same.
+A task that is lost or runs twice counts once: Spark uses one result for each task, and the tally of a split is always
+the same.
 """
 
 import gc
+import pickle
 import re
+import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+from typing_extensions import override
 
 from topicschema.core.errors import TopicSchemaError
 from topicschema.validation.errors import (
@@ -28,10 +34,11 @@ from topicschema.validation.run.task import Task
 from topicschema.validation.sources import Split
 
 _ReportedError = SourceError | InvalidRequestError
-MOST_TASKS: Final = 2_000
-"""Maximum number of tasks. More splits share tasks."""
-AT_ONCE: Final = 100
-"""Maximum number of tallies that the driver merges. Executors merge more of them first, in another stage."""
+MOST_TASKS: Final = 256
+"""Maximum number of tasks, whose tallies the driver merges. More splits share tasks."""
+_FILE: Final = "file"
+_ALL: Final = False
+"""Argument of Spark for executors that have ended, too."""
 _TICK: Final = 1.0
 _OURS: Final = re.compile(r"\b(topicschema(?:\.\w+)+): ([^\n]{1,2000})")
 
@@ -49,40 +56,99 @@ _ENDS: Final = {
 """Messages of Spark that have no explanation, with the explanations of this module."""
 
 
-def tally(context: Any, task: Task, splits: Sequence[Split], done: Callable[[float], None]) -> Tally:
+def tally(session: SparkSession, task: Task, splits: Sequence[Split], done: Callable[[float], None]) -> Tally:
     """Return the tally of all splits. `done` is called with the completed share, from 0 to 1.
 
     Raises SourceError if a split cannot be read after Spark's retries, and RunError for any other end of the job.
     """
+    total = Tally()
     if not splits:
-        return Tally()
+        return total
     tasks = min(len(splits), MOST_TASKS)
     try:
-        tallies = context.parallelize(splits, tasks).mapPartitions(SplitTallies(task))
-        with _watched(context, task.run, tasks, done):
-            packed = tallies.treeReduce(merged, 1 if tasks <= AT_ONCE else 2)
+        with tempfile.TemporaryDirectory() as folder, _watched(session.sparkContext, task.run, tasks, done):
+            file = Path(folder, "run")
+            file.write_bytes(pickle.dumps((task, [tuple(splits[number::tasks]) for number in range(tasks)])))
+            session.dataSource.register(Tallies)
+            rows = session.read.format(Tallies.name()).option(_FILE, str(file)).load().collect()
     except (Py4JNetworkError, ConnectionError):
         raise RunError(_GONE) from None
     except Py4JError as error:
         raise why(str(getattr(error, "java_exception", error))) from None
-    except PySparkException as error:  # with Spark SQL in the process
+    except PySparkException as error:
         raise why(str(error)) from None
-    return Tally.unpacked(packed)
+    for row in rows:
+        total.merge(Tally.unpacked(bytes(row.tally)))
+    return total
 
 
-@dataclass(frozen=True, slots=True)
-class SplitTallies:
-    """Function that Spark sends to its workers."""
+def metrics(session: SparkSession) -> Mapping[str, int | float]:
+    """Return what the executors did: their number, tasks and seconds, all also of executors that were lost.
 
-    task: Task
+    It is {} if Spark has ended after the result.
+    """
+    try:
+        summaries = session.sparkContext._jsc.sc().statusStore().executorList(_ALL)  # noqa: SLF001  # no public one
+        each = [summaries.apply(number) for number in range(summaries.size())]
+        executors = [one for one in each if one.id() != "driver"] or each
+        return {
+            "executors": len(executors),
+            "lostExecutors": sum(not one.isActive() for one in executors),
+            "tasks": sum(one.totalTasks() for one in executors),
+            "failedTasks": sum(one.failedTasks() for one in executors),
+            "taskSeconds": round(sum(one.totalDuration() for one in executors) / 1000, 1),
+            "garbageCollectionSeconds": round(sum(one.totalGCTime() for one in executors) / 1000, 1),
+        }
+    except (Py4JError, ConnectionError):
+        return {}
 
-    def __call__(self, splits: Iterable[Split]) -> Iterator[bytes]:
-        """Yield the tally of a partition's splits."""
+
+class Tallies(DataSource):
+    """Data source of a run: a row with the packed tally of each task. The option names a file of the driver."""
+
+    @classmethod
+    @override
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return "topicschema-tallies"
+
+    @override
+    def schema(self) -> StructType | str:
+        """Return the only column."""
+        return "tally binary"
+
+    @override
+    def reader(self, schema: StructType) -> "TallyReader":
+        """Return the reader, with the task."""
+        return TallyReader(self.options[_FILE])
+
+
+class TallyReader(DataSourceReader):
+    """Reader of splits, which Spark sends to its workers with the task, but without the splits of other tasks."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._task: Task = _run(file)[0]
+
+    @override
+    def partitions(self) -> list[InputPartition]:
+        """Return the tasks of Spark. The value of each is its splits."""
+        return [InputPartition(splits) for splits in _run(self._file)[1]]
+
+    @override
+    def read(self, partition: InputPartition) -> Iterator[tuple[bytes]]:
+        """Yield the tally of a task's splits. Raises SourceError and InvalidRequestError as `Task.tally`."""
         total = Tally()
-        for split in splits:
-            total.merge(self.task.tally(split))
+        for split in partition.value:
+            total.merge(self._task.tally(split))
         _settled()
-        yield total.packed
+        yield (total.packed,)
+
+
+def _run(file: str) -> tuple[Task, list[tuple[Split, ...]]]:
+    """Return the task and the splits of Spark's tasks, which this program wrote."""
+    run: tuple[Task, list[tuple[Split, ...]]] = pickle.loads(Path(file).read_bytes())  # noqa: S301
+    return run
 
 
 @cache
@@ -93,11 +159,6 @@ def _settled() -> None:
     """
     gc.collect()
     gc.freeze()
-
-
-def merged(one: bytes, other: bytes) -> bytes:
-    """Return two packed tallies merged into one."""
-    return Tally.unpacked(one).merge(Tally.unpacked(other)).packed
 
 
 def why(text: str) -> TopicSchemaError:
@@ -145,7 +206,7 @@ def _watched(context: Any, group: str, tasks: int, done: Callable[[float], None]
 
 
 def _ready(tracker: Any, group: str) -> int:
-    """Return the number of completed tasks of the validation stage, which is the first stage of each job."""
+    """Return the number of completed tasks, which are the first stage of a job."""
     ready = 0
     for job in tracker.getJobIdsForGroup(group):
         info = tracker.getJobInfo(job)

@@ -45,6 +45,8 @@ class Plan:
     """Schemas that the source itself brings for its messages, by numbers from OWN_WRITERS down."""
     notes: tuple[str, ...] = ()
     is_missing: bool = False
+    bytes: float = 0.0
+    """Approximate stored bytes of the messages."""
 
     @property
     def messages(self) -> int:

@@ -28,13 +28,14 @@ from topicschema.reconcile.validation.settings import (
     effective,
     job_request,
 )
+from topicschema.validation.job.pods import Runtime
 from topicschema.validation.request import OAuth2Flow, Sample
 
 ONE, TWO = record("id"), record("id", "note?")
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
 PULSAR = {"adminURL": "https://pulsar:8443", "serviceURL": "pulsar+ssl://pulsar:6651"}
 NEXT = ValidationTarget(TWO.info, history(ONE), Verdict(Outcome.NEXT_VERSION, FULL, 1), PulsarVersion.V4_0)
-IMAGE = "validation:1"
+RUNTIME = Runtime("topicschema-validation:1", "topicschema-spark:1")
 TOPIC = "persistent://shop/orders/created"
 IDENTITY = JobIdentity(ME, 3, "topicschema-validation", "payments")
 CA = "-----BEGIN CERTIFICATE-----"
@@ -70,7 +71,7 @@ def in_force(
     resource: TopicSchema | None = None,
     ca: str | None = None,
 ) -> EffectiveSettings:
-    settings = effective(active, there or at(), resource or topic(), IMAGE, ca)
+    settings = effective(active, there or at(), resource or topic(), RUNTIME, ca)
     assert settings is not None
     return settings
 
@@ -89,28 +90,39 @@ def in_force(
     ],
 )
 def test_the_topics_fields_win_one_by_one(of_policy: Any, of_topic: Any, mode: str | None) -> None:
-    settings = effective(policy(of_policy), at(), topic(of_topic), IMAGE, None)
+    settings = effective(policy(of_policy), at(), topic(of_topic), RUNTIME, None)
     assert (None if settings is None else settings.mode) == mode
 
 
 def test_a_field_of_the_topic_leaves_the_policys_other_fields() -> None:
-    of_policy = {"mode": "Gate", "executors": 2, "sample": {"percent": 10}}
+    of_policy = {"mode": "Gate", "activeDeadlineSeconds": 5, "sample": {"percent": 10}}
     settings = in_force(policy(of_policy), resource=topic({"sample": {"maxMessages": 5}}))
-    assert settings.executors == 2
+    assert settings.spec.active_deadline_seconds == 5
     assert settings.spec.sample is not None
     assert (settings.spec.sample.max_messages, settings.spec.sample.percent) == (5, None)
 
 
 @pytest.mark.parametrize(
-    ("of_policy", "of_registry", "expected"),
-    [(None, None, 0), (8, None, 8), (9, None, 8), (64, 3, 3), (2, 3, 2), (5, 0, 0), (64, 64, 64)],
+    ("of_registry", "spark_image", "expected"), [(None, "s", 8), (3, "s", 3), (0, "s", 0), (64, "s", 64), (64, "", 0)]
 )
-def test_the_registry_limits_the_executors(of_policy: int | None, of_registry: int | None, expected: int) -> None:
+def test_registry_and_installation_limit_the_executors(
+    of_registry: int | None, spark_image: str, expected: int
+) -> None:
     limits = {} if of_registry is None else {"maxExecutors": of_registry}
-    desired = {} if of_policy is None else {"executors": of_policy}
-    settings = in_force(policy({"mode": "Gate", **desired}), at(limits))
-    made = job_request(RequestSpec(NEXT, settings), {0: ONE.info}, TOPIC, IDENTITY)
-    assert made.validation_request.executors == settings.executors == expected
+    settings = effective(policy({"mode": "Gate"}), at(limits), topic(), Runtime("i", spark_image), None)
+    assert settings is not None
+    request = job_request(RequestSpec(NEXT, settings), {0: ONE.info}, TOPIC, IDENTITY).validation_request
+    assert (request.executors, request.max_executors) == (0, expected)
+
+
+def test_a_run_with_executors_has_the_image_with_spark_and_writes_its_event_log_to_the_destination() -> None:
+    settings = in_force(policy({"mode": "Gate"}), at({"destination": "s3://audit/production/?region=eu-west-1"}))
+    of_run, of_spark = (
+        job_request(RequestSpec(NEXT, settings), {0: ONE.info}, TOPIC, IDENTITY, executors) for executors in (0, 4)
+    )
+    assert (of_run.image, of_run.validation_request.event_log) == (RUNTIME.image, None)
+    assert (of_spark.image, of_spark.validation_request.executors) == (RUNTIME.spark_image, 4)
+    assert of_spark.validation_request.event_log == "s3://audit/production/spark-events?region=eu-west-1"
 
 
 @pytest.mark.parametrize(
@@ -139,7 +151,6 @@ FILES = {"source": {"files": {"uri": "s3://a/b"}}}
     ("validation", "there", "parts"),
     [
         ({}, at(), ()),
-        ({"executors": 1}, at(), ()),
         ({}, OWN_STORE, ("spec.pulsar.serviceURL", "registry p")),
         ({}, at(pulsar={"adminURL": PULSAR["adminURL"]}), ("spec.pulsar.serviceURL", "registry p")),
         (FILES, OWN_STORE, ()),
@@ -154,7 +165,7 @@ def test_a_reason_names_what_the_registry_lacks(
     why = in_force(active, there).invalid_reason
     assert all(part in why for part in parts)
     assert bool(why) == bool(parts)
-    uninstalled = effective(active, there, topic(), "", None)
+    uninstalled = effective(active, there, topic(), Runtime(), None)
     assert uninstalled is not None
     assert "TOPICSCHEMA_VALIDATION_IMAGE" in uninstalled.invalid_reason
 
@@ -176,9 +187,9 @@ def test_a_uri_names_the_topic(uri: str, expected: str) -> None:
 
 
 def test_the_hash_of_a_request_covers_what_is_read_and_not_how() -> None:
-    base = {"mode": "Gate", "executors": 0}
+    base = {"mode": "Gate", "ttlSecondsAfterFinished": 7200}
     same = RequestSpec(NEXT, in_force(policy(base))).hash
-    for others in ({"mode": "Report"}, {"executors": 4}, {"activeDeadlineSeconds": 5}):
+    for others in ({"mode": "Report"}, {"activeDeadlineSeconds": 5}):
         assert RequestSpec(NEXT, in_force(policy({**base, **others}))).hash == same
     assert (
         RequestSpec(NEXT, in_force(policy(base), at({"podTemplate": {"image": "x"}, "maxExecutors": 1}))).hash == same
@@ -200,7 +211,8 @@ def test_the_hash_of_a_run_changes_with_what_may_repair_a_failed_run() -> None:
     oauth2 = {"clientID": "reader", "secretRef": {"name": "reader", "key": "secret"}}
     changed = (
         in_force(policy({"mode": "Gate", "activeDeadlineSeconds": 7200})),
-        in_force(policy({"mode": "Gate", "executors": 1})),
+        in_force(gate, at({"maxExecutors": 1})),
+        in_force(gate, at({"podTemplate": {"sparkImage": "other:1"}})),
         in_force(gate, at({"podTemplate": {"resources": {"limits": {"memory": "4Gi"}}}})),
         in_force(gate, at({"podTemplate": {"image": "other:1"}})),
         in_force(gate, at(pulsar={**PULSAR, "adminURL": "https://pulsar:443"})),
@@ -224,21 +236,20 @@ def test_every_setting_of_policy_and_registry_is_in_the_request_or_its_job() -> 
     members = {
         "sample": {"maxMessages": 500, "percent": 20, "since": "2m", "seed": 42},
         "tolerance": {"maxInvalidPerMillion": 7},
-        "executors": 3,
         "activeDeadlineSeconds": 7200,
         "ttlSecondsAfterFinished": 0,
     }
     there = at({"includeValues": True, "podTemplate": {"serviceAccountName": "reader", "image": "own:1"}})
     for validation, runs, sample, tolerance, others in (
-        ({}, at(), Sample(None, 100, None, 0), 0, (False, 0, 3600, 86_400, None, IMAGE)),
-        (members, there, Sample(500, 20, 120, 42), 7, (True, 3, 7200, 0, "reader", "own:1")),
+        ({}, at(), Sample(None, 100, None, 0), 0, (False, 3600, 86_400, None, RUNTIME.image)),
+        (members, there, Sample(500, 20, 120, 42), 7, (True, 7200, 0, "reader", "own:1")),
     ):
         settings = in_force(policy({"mode": "Gate", **validation}), runs)
         made = job_request(RequestSpec(NEXT, settings), {0: ONE.info}, TOPIC, IDENTITY)
         request, account = made.validation_request, made.template.service_account_name
         assert (request.sample, request.tolerance.max_invalid_per_million) == (sample, tolerance)
         deadline, ttl = made.active_deadline_seconds, made.ttl_seconds_after_finished
-        assert (request.include_values, request.executors, deadline, ttl, account, made.image) == others
+        assert (request.include_values, deadline, ttl, account, made.image) == others
         assert (made.owner, made.attempt, made.namespace, made.team) == (ME, 3, "topicschema-validation", "payments")
 
 

@@ -32,6 +32,7 @@ from topicschema.reconcile.validation.observe import ValidationState
 from topicschema.reconcile.validation.settings import EffectiveSettings, RequestSpec, ValidationTarget
 from topicschema.reconcile.validation.status import blocking_error, condition, new_status
 from topicschema.validation.job.outcome import CouldNotRun, Failed, Passed, Running, Waiting
+from topicschema.validation.job.pods import Runtime
 from topicschema.validation.job.result import MessagesVerdict, VerdictDocument
 
 FULL = EffectiveStrategy(Strategy.FULL, StrategySource.NAMESPACE)
@@ -40,7 +41,7 @@ SETTINGS = EffectiveSettings(
     mode=ValidationMode.GATE,
     spec=ValidationSpec(mode=ValidationMode.GATE),
     registry=decode(SchemaRegistry, registry(validation={})),
-    image="i",
+    runtime=Runtime("i"),
 )
 GATE = ValidationState(run=RequestSpec(TARGET, SETTINGS), needs_run=True, job=job())
 

@@ -76,6 +76,7 @@ class FileMessages:
             names=() if self.files.columns.partition else uris,
             files=uris,
             writers={number: SchemaInfo(SchemaType.AVRO, schema) for schema, number in writers.items()},
+            bytes=sum(each.size for each in files),
         )
 
     def _splits(self, file: SourceFile, writers: dict[bytes, int]) -> Iterator[Split]:

@@ -79,14 +79,15 @@ class TopicMessages:
         if not entries:
             return Plan(names=names)
         per_entry = _messages_per_entry(admin, spans)
-        size = self._split_entries(entries, per_entry, _bytes_per_entry(all_partitions))
+        bytes_per_entry = _bytes_per_entry(all_partitions)
+        size = self._split_entries(entries, per_entry, bytes_per_entry)
         pieces = [
             Span(span.topic, span.partition, piece, per_entry, span.created)
             for span in spans
             for piece in cut(span.entry_ranges, size)
         ]
         splits = tuple(Split(piece, piece.messages) for piece in pieces)
-        return Plan(splits, {span.topic: str(span.last) for span in spans}, names)
+        return Plan(splits, {span.topic: str(span.last) for span in spans}, names, bytes=entries * bytes_per_entry)
 
     def _split_entries(self, entries: int, per_entry: float, bytes_per_entry: float) -> int:
         """Return the number of entries of a split: small enough for all workers, and large enough for a reader."""
