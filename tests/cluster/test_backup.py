@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import yaml
 
-from support.kubernetes.storage_contract import append, text
 from testbed import install
 from testbed.cluster import Cluster
 from testbed.product import NAMESPACE as SYSTEM
@@ -19,6 +18,7 @@ from topicschema.cluster.client import ApiClient
 from topicschema.core.history import Owner
 from topicschema.core.topics import Topic, TopicKey
 from topicschema.storage.kubernetes.storage import KubernetesStorage
+from topicschema.testing.storage_contract import append, text
 
 KEYS = [TopicKey("pulsar", Topic("shop", "orders", name)) for name in ("saved", "other")]
 EXAMPLE = Path(__file__).parents[2] / "manifests/examples/backup/cronjob.yaml"

@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from typing_extensions import override
 
-from support.kubernetes.storage_contract import SchemaStorageContract, Text, add_version, append, newest, text
 from testbed.cluster import Cluster
 from topicschema.api import store
 from topicschema.api.kinds import SCHEMA_HISTORY, SCHEMA_VERSION, Kind, Object
@@ -21,6 +20,7 @@ from topicschema.core.history import History
 from topicschema.core.topics import PulsarNamespaceKey, Topic, TopicKey
 from topicschema.storage.kubernetes.storage import KubernetesStorage
 from topicschema.storage.protocol import Stored
+from topicschema.testing.storage_contract import SchemaStorageContract, Text, add_version, append, newest, text
 
 KEY = TopicKey("pulsar", Topic("shop", "orders", "created"))
 CLAIM = PulsarNamespaceKey("pulsar", "shop", "orders")

@@ -8,7 +8,6 @@ import pytest
 from typing_extensions import override
 
 from support.kubernetes.api_server import FakeApiServer
-from support.kubernetes.storage_contract import add_version, append, text
 from topicschema.api.kinds import SCHEMA_HISTORY, Kind, Object
 from topicschema.api.store import history_name
 from topicschema.cluster.client import ApiClient
@@ -17,6 +16,7 @@ from topicschema.core.topics import Topic, TopicKey
 from topicschema.storage.kubernetes.garbage_collection import GarbageCollector
 from topicschema.storage.kubernetes.storage import KubernetesStorage
 from topicschema.storage.protocol import Stored
+from topicschema.testing.storage_contract import add_version, append, text
 
 NAMESPACE = "topicschema-system"
 ONE, TWO = (TopicKey("pulsar", Topic("shop", "orders", name)) for name in ("one", "two"))

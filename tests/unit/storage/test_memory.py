@@ -4,8 +4,8 @@ import pytest
 from typing_extensions import override
 
 from support.kubernetes.memory_storage import MemoryStorage
-from support.kubernetes.storage_contract import SchemaStorageContract
 from topicschema.core.topics import TopicKey
+from topicschema.testing.storage_contract import SchemaStorageContract
 
 
 class TestMemoryStorage(SchemaStorageContract):
