@@ -83,17 +83,17 @@ well-known: setup ## download the descriptors of google/protobuf that Pulsar's J
 	  google/protobuf/api.proto google/protobuf/descriptor.proto
 
 lock: setup ## lock the dependencies of pyproject.toml; upgrade versions only with LOCK="--upgrade"
-	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml -o requirements/runtime.txt
+	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml --extra postgresql -o requirements/runtime.txt
 	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml --extra validation -o requirements/validation.txt
 	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml --extra spark -o requirements/spark.txt
-	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml --extra spark --group dev -o requirements/dev.txt
+	$(COMPILE) --generate-hashes $(LOCK) pyproject.toml --extra postgresql --extra spark --group dev -o requirements/dev.txt
 
 lock-check: setup ## check that the locked versions match pyproject.toml
 	@work=$$(mktemp -d); trap 'rm -rf $$work' EXIT; cp requirements/*.txt $$work; \
-	  $(COMPILE) pyproject.toml -o $$work/runtime.txt && \
+	  $(COMPILE) pyproject.toml --extra postgresql -o $$work/runtime.txt && \
 	  $(COMPILE) pyproject.toml --extra validation -o $$work/validation.txt && \
 	  $(COMPILE) pyproject.toml --extra spark -o $$work/spark.txt && \
-	  $(COMPILE) pyproject.toml --extra spark --group dev -o $$work/dev.txt && \
+	  $(COMPILE) pyproject.toml --extra postgresql --extra spark --group dev -o $$work/dev.txt && \
 	  for lock in runtime validation spark dev; do \
 	    diff <($(PINS) requirements/$$lock.txt) <($(PINS) $$work/$$lock.txt) \
 	      || { echo "requirements/$$lock.txt is not what pyproject.toml asks for: make lock"; exit 1; }; \

@@ -11,7 +11,7 @@ from topicschema.broker.rate_limiter import PER_SECOND
 from topicschema.core.checkers import BUILT_IN, Checkers
 from topicschema.storage import plugins
 from topicschema.storage.kubernetes.storage import KubernetesStorage
-from topicschema.storage.plugins import StorageFactory, UnusableStorageError
+from topicschema.storage.plugins import StorageFactory, StorageUrl, UnusableStorageError
 from topicschema.validation.request import SPARK_FROM_SECONDS
 
 _MAX_PORT = 65_535
@@ -139,6 +139,12 @@ class WebhookSettings:
         )
 
 
+def storage_url(environment: Mapping[str, str] = os.environ) -> StorageUrl:
+    """Return the URL of a store's database."""
+    file = _text(environment, "STORAGE_URL_FILE", "")
+    return StorageUrl(_text(environment, "STORAGE_URL", ""), Path(file) if file else None)
+
+
 def _text(environment: Mapping[str, str], name: str, default: str) -> str:
     return environment.get(f"TOPICSCHEMA_{name}") or default
 
@@ -170,7 +176,7 @@ def _port(environment: Mapping[str, str], name: str, default: int) -> int:
 
 def _storage(environment: Mapping[str, str]) -> StorageFactory:
     try:
-        return plugins.load(_text(environment, "STORAGE", plugins.DEFAULT))
+        return plugins.load(_text(environment, "STORAGE", plugins.DEFAULT), storage_url(environment))
     except UnusableStorageError as error:
         raise InvalidSettingError(f"TOPICSCHEMA_STORAGE: {error}") from None
 

@@ -18,6 +18,7 @@ from benchmarks import (
     retained,
     reviews,
     settling,
+    storage,
     validators,
     verdict,
 )
@@ -25,7 +26,7 @@ from benchmarks.rows import Row, table, write
 
 _MODULES = (
     *(brokers, checks, columns, core, edits, images, validators, memory),
-    *(pipeline, policies, programs, retained, reviews, settling, verdict),
+    *(pipeline, policies, programs, retained, reviews, settling, storage, verdict),
 )
 MEASURES: Mapping[str, Callable[[], Iterator[Row]]] = {
     each.__name__.rpartition(".")[2]: each.measure for each in _MODULES

@@ -17,11 +17,12 @@ class Tier:
 # Who needs neither a cluster nor a JVM belongs to the unit tier, in whichever folder it is.
 UNIT: Final = Tier(
     "unit",
-    "not cluster and not broker and not faults and not differential and not spark and not e2e",
+    "not cluster and not broker and not faults and not differential and not postgresql and not spark and not e2e",
     "tests",
     ("-n", "auto", "--maxprocesses=8"),
 )
 DIFFERENTIAL: Final = Tier("differential", "differential", "tests/differential")
+POSTGRESQL: Final = Tier("postgresql", "postgresql", "tests/postgresql")
 SPARK: Final = Tier("spark", "spark", "tests/spark")
 CLUSTER: Final = Tier("cluster", "cluster", "tests/cluster")
 FAULTS: Final = Tier("faults", "faults", "tests/faults")
@@ -32,5 +33,5 @@ Stage = tuple[tuple[Tier, ...], ...]
 """Sequences of tiers that run side by side."""
 
 # The unit tier keeps every core busy; the others mostly wait, so that two of them share two cores.
-SAMPLE: Final[tuple[Stage, ...]] = (((UNIT,),), ((BROKER,), (CLUSTER, FAULTS, DIFFERENTIAL, SPARK)))
+SAMPLE: Final[tuple[Stage, ...]] = (((UNIT,),), ((BROKER,), (CLUSTER, FAULTS, POSTGRESQL, DIFFERENTIAL, SPARK)))
 FULL: Final[tuple[Stage, ...]] = (*SAMPLE, ((E2E,),))

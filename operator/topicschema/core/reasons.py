@@ -102,6 +102,7 @@ class Reason(StrEnum):
     WORKER_UNAVAILABLE = "WorkerUnavailable", Category.MACHINE, _RECONCILING
     CHECKER_TIMEOUT = "CheckerTimeout", Category.MACHINE, _RECONCILING, "A plugged-in checker takes too long: [checkers.md](checkers.md)."
     FORBIDDEN = "Forbidden", Category.OTHER, _RECONCILING, "Apply the roles of `manifests/base/rbac.yaml`."
+    STORAGE_REFUSED = "StorageRefused", Category.OTHER, _RECONCILING, "The database of the store refuses the operator, and the message says why: a wrong password, a missing database or right, or tables of a newer release. See [storage.md](storage.md#errors)."
     SUSPENDED = "Suspended", Category.OTHER, "As before; no Reconciling, no Stalled", "`spec.suspend` is true: the operator neither judges nor registers the spec. `Ready` and the other conditions keep their last status."
     REFUSED_BY_API_SERVER = "RefusedByApiServer", Category.OTHER, _STALLED, "CRDs and operator are of different releases, or an object is too large."
     INTERNAL_ERROR = "InternalError", Category.OTHER, "Unknown, Reconciling", "A bug: report it with the log."
@@ -136,6 +137,7 @@ class Reason(StrEnum):
     RUN_FAILED = "RunFailed"
     SCHEMA_NOT_FOUND = "SchemaNotFound"
     SOURCE_UNREADABLE = "SourceUnreadable"
+    STORAGE_UNAVAILABLE = "StorageUnavailable"
     UNKNOWN = ""
     # fmt: on
 

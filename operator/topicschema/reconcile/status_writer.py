@@ -15,10 +15,14 @@ from topicschema.cluster.events import object_reference
 from topicschema.core.reasons import Reason
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.runtime.work_queue import Key
+from topicschema.storage.errors import StorageUnavailableError
 
 FIELD_MANAGER = "topicschema-controller"
-ERRORS_WITHOUT_STATUS = (ConflictError, NotFoundError, NotLeadingError, ApiUnavailableError)
-"""Errors after which no status can or may be written. The next reconcile writes it."""
+ERRORS_WITHOUT_STATUS = (ConflictError, NotFoundError, NotLeadingError, ApiUnavailableError, StorageUnavailableError)
+"""Errors after which no status can or may be written. The next reconcile writes it.
+
+A store that is away for a minute is no reason to write the status of every resource twice.
+"""
 
 
 async def write(ctx: ReconcileContext, kind: Kind, wire: Mapping[str, Any], status: Any) -> None:

@@ -1,5 +1,6 @@
 """The store that a setting names."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ def test_an_entry_point_makes_the_store_of_both_processes() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("postgres", "there is no store 'postgres', but acme, kubernetes, missing, text"),
+        ("postgres", "there is no store 'postgres', but acme, kubernetes, missing, postgresql, text"),
         ("text", "the store 'text' cannot be used: acme_store:TEXT is not callable"),
         ("missing", "the store 'missing' cannot be used: AttributeError"),
     ],
@@ -45,3 +46,11 @@ def test_a_store_that_cannot_be_used_ends_the_process(name: str, message: str) -
     with pytest.raises(InvalidSettingError) as refused:
         Settings.load({"TOPICSCHEMA_STORAGE": name})
     assert str(refused.value).startswith(f"TOPICSCHEMA_STORAGE: {message}")
+
+
+def test_a_store_whose_packages_are_missing_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "alembic", None)
+    monkeypatch.delitem(sys.modules, "topicschema.storage.postgresql.database", raising=False)
+    monkeypatch.delitem(sys.modules, "topicschema.storage.postgresql.storage", raising=False)
+    with pytest.raises(InvalidSettingError, match=r"alembic: pip install 'topicschema\[postgresql\]'"):
+        Settings.load({"TOPICSCHEMA_STORAGE": "postgresql"})

@@ -1,0 +1,1 @@
+"""Migrations of the tables, which alembic runs. Each release adds those that it needs."""
