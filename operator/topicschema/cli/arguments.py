@@ -20,7 +20,7 @@ _PROCESSES: Final = {
 }
 _DESCRIPTION: Final = (
     "Apache Pulsar topic schemas as Kubernetes resources. The processes take their settings from the environment "
-    "(TOPICSCHEMA_...; docs/operations.md); of the other commands, only backup and restore need a cluster "
+    "(TOPICSCHEMA_...; docs/operations.md); of the other commands, only backup, restore and storage need a cluster "
     "(docs/cli.md)."
 )
 _AS_WRITTEN: Final = argparse.RawDescriptionHelpFormatter
@@ -90,6 +90,17 @@ _RESTORE: Final = """exit codes:
 
 example:
   topicschema restore record.jsonl"""
+_STORAGE_COPY: Final = """Stop the controller and the webhook first. The database of the store postgresql is that of
+TOPICSCHEMA_STORAGE_URL, or of the file TOPICSCHEMA_STORAGE_URL_FILE (docs/storage.md).
+
+exit codes:
+  0  copied, and equal in both stores
+  1  nothing written: TO has something that FROM lacks, or that is newer or differs
+  2  wrong input: no kubeconfig, no URL, a wrong option
+  3  a store gave no answer, or an object is damaged: run it again to continue
+
+example:
+  topicschema storage copy kubernetes postgresql"""
 _REPORT: Final = """examples:
   topicschema report report.json -o report.html
   kubectl get configmap NAME -o 'jsonpath={.data.report\\.json}' | topicschema report - > report.html"""
@@ -154,6 +165,7 @@ def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> arg
     _command(commands, "export", "print the uploads for a broker that lost a topic's versions", _EXPORT)
     _backup(_command(commands, "backup", "write the operator's record of all versions to a file", _BACKUP))
     _restore(_command(commands, "restore", "restore the operator's record from a file", _RESTORE))
+    _storage(_command(commands, "storage", "copy the operator's record from one store to another"))
     for name, (text, epilog) in _PAYLOAD_COMMANDS.items():
         _payload(_command(commands, name, text, epilog), name)
     text = "check whether a schema can read existing messages"
@@ -546,6 +558,21 @@ def _backup(command: argparse.ArgumentParser) -> None:
 def _restore(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", metavar="FILE", help="a backup, - for standard input")
     _operator_namespace(command)
+    _as_user(command)
+
+
+def _storage(command: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(dest="action", required=True, metavar="ACTION")
+    text = "copy the whole record to another store, and compare both"
+    copy = actions.add_parser("copy", help=text, description=text, epilog=_STORAGE_COPY, formatter_class=_AS_WRITTEN)
+    stores = ("kubernetes", "postgresql")
+    copy.add_argument("source", metavar="FROM", choices=stores, help="store to read: kubernetes or postgresql")
+    copy.add_argument("target", metavar="TO", choices=stores, help="store to write: the other one")
+    _operator_namespace(copy)
+    _as_user(copy)
+
+
+def _as_user(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--as", dest="user", metavar="USER", help="account that writes; default: the controller's service account"
     )

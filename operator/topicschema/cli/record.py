@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, Final, Protocol
 
 from topicschema.api import store
 from topicschema.api.kinds import PULSAR_NAMESPACE_CLAIM, SCHEMA_HISTORY, SCHEMA_VERSION, Kind
@@ -11,6 +11,20 @@ from topicschema.cli.inputs.files import UsageError
 from topicschema.core.errors import StalledError
 
 Object = Mapping[str, Any]
+
+
+class RecordStore(Protocol):
+    """The record in one store. Each method raises TopicSchemaError if the store gives no answer or refuses."""
+
+    def listed(self, kind: Kind) -> Iterator[Object]:
+        """Yield all objects of the kind, from one snapshot."""
+
+    def create(self, kind: Kind, saved: Object) -> None:
+        """Create an object."""
+
+    def replace(self, kind: Kind, known: Object, spec: Any) -> None:
+        """Replace the spec of the object `known`, unless it has changed since."""
+
 
 KINDS: Final = (SCHEMA_HISTORY, PULSAR_NAMESPACE_CLAIM, SCHEMA_VERSION)
 """The kinds in the order in which a backup reads them: a version that a history names is there afterwards."""
@@ -29,14 +43,14 @@ def of_kind(objects: Iterable[Object], kind: Kind) -> list[Object]:
 
 def lines(objects: Iterable[Object]) -> Iterator[str]:
     """Yield the lines of the file. Raise StalledError(HistoryDamaged) if an object is damaged or a version missing."""
-    portable = [_portable(each) for each in objects]
-    check(portable)
+    saved = [portable(each) for each in objects]
+    check(saved)
     digest = hashlib.sha256()
-    for each in portable:
+    for each in saved:
         line = json.dumps(each, ensure_ascii=False, separators=(",", ":")) + "\n"
         digest.update(line.encode())
         yield line
-    yield json.dumps({"objects": len(portable), "sha256": digest.hexdigest()}) + "\n"
+    yield json.dumps({"objects": len(saved), "sha256": digest.hexdigest()}) + "\n"
 
 
 def objects_of(content: bytes) -> list[Object]:
@@ -61,9 +75,19 @@ def check(objects: Iterable[Object]) -> None:
     """Raise StalledError(HistoryDamaged) if an object is damaged, or if a history names a version that is missing."""
     listed = list(objects)
     for each in listed:
-        _READERS[each["kind"]](each)
+        check_object(each)
     names = {each["metadata"]["name"] for each in of_kind(listed, SCHEMA_VERSION)}
-    for wire in of_kind(listed, SCHEMA_HISTORY):
+    check_names(of_kind(listed, SCHEMA_HISTORY), names)
+
+
+def check_object(wire: Object) -> None:
+    """Raise StalledError(HistoryDamaged) if the object is damaged: for a version, if it has not its content hash."""
+    _READERS[wire["kind"]](wire)
+
+
+def check_names(histories: Iterable[Object], names: Collection[str]) -> None:
+    """Raise StalledError(HistoryDamaged) if a history names a version that is not in `names`."""
+    for wire in histories:
         history = store.history_from_wire(wire)
         for entry in history.entries:
             name = store.version_name(history.key, history.incarnation, *entry.identity)
@@ -81,6 +105,7 @@ def is_older(there: Object, saved: Object) -> bool:
     )
 
 
-def _portable(wire: Object) -> Object:
+def portable(wire: Object) -> Object:
+    """Return the object without what belongs to one cluster."""
     metadata = {name: wire["metadata"][name] for name in _RETAINED if wire["metadata"].get(name)}
     return {"apiVersion": wire["apiVersion"], "kind": wire["kind"], "metadata": metadata, "spec": wire["spec"]}
