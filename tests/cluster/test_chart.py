@@ -50,6 +50,7 @@ REFUSED = {
     "days that no certificate has": {"webhook": {"certificate": {"days": 200_000}}},
     "a part that is taken away": {"brokers": None},
     "a time that no API server waits": {"webhook": {"timeoutSeconds": 31}},
+    "a database without its Secret": {"storage": {"name": "postgresql"}},
     "an authority that is no certificate": {"webhook": {"clientCA": "/etc/ca.crt"}},
     "an address that is no block": {"webhook": {"networkPolicy": {"apiServerCIDRs": ["10.0.0.10"]}}},
 }
@@ -88,6 +89,20 @@ def test_numbers_reach_the_controller_as_they_were_written() -> None:
     made = helm.render({"validation": validation, "brokers": {"requestsPerSecond": 5}}, NAMESPACE)
     settings = Settings.load(controller_environment(made))
     assert (settings.validation.jobs, settings.broker_requests) == (1_000_000, 5)
+
+
+def test_both_processes_use_the_database_of_the_secret() -> None:
+    secret = {"name": "database", "key": "url"}
+    documents = helm.render({"storage": {"name": "postgresql", "secretRef": secret}}, "topicschema-system")
+    pods = [each["spec"]["template"]["spec"] for each in documents if each["kind"] == "Deployment"]
+    assert len(pods) == 2
+    for pod in pods:
+        (container,) = pod["containers"]
+        environment = {each["name"]: each.get("value") for each in container["env"]}
+        assert environment["TOPICSCHEMA_STORAGE"] == "postgresql"
+        assert environment["TOPICSCHEMA_STORAGE_URL_FILE"] == "/storage/url"
+        assert {"name": "storage", "mountPath": "/storage", "readOnly": True} in container["volumeMounts"]
+        assert {"name": "storage", "secret": {"secretName": "database"}} in pod["volumes"]
 
 
 @pytest.mark.parametrize("is_enabled", [True, False])
