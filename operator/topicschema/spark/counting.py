@@ -148,7 +148,7 @@ def of_topic(options: ReadOptions, proposal: Proposal, span: TaskSpan) -> Iterat
         what = span.reader_version if proposal.info is None else proposal.info.content_hash
         validators = held(
             *(admin, options, span, ("verdicts", what)),
-            lambda versions: TopicValidators(_reader(admin, proposal, span, versions), versions),
+            lambda versions: TopicValidators(reader_of(admin, proposal, span, versions), versions),
         )
         counter = Counter(span.topic, has_partitions=span.is_partitioned, has_ledgers=True)
         batches = reading.batches(options, span, has_keys=has_keys_apart(validators.reader))
@@ -186,7 +186,7 @@ class TopicValidators:
         return self._validators.validate(batch)
 
 
-def _reader(admin: Admin, proposal: Proposal, span: TaskSpan, versions: TopicVersions) -> SchemaInfo:
+def reader_of(admin: Admin, proposal: Proposal, span: TaskSpan, versions: TopicVersions) -> SchemaInfo:
     """Return the proposed schema, or the topic's version that the plan has fixed."""
     if proposal.info is not None:
         return proposal.info

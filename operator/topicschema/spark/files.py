@@ -1,6 +1,6 @@
 """Verdicts on messages in files: Parquet, Avro containers and JSON lines, as in a validation of files."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Self
 
@@ -16,6 +16,8 @@ from topicschema.spark.proposal import CURRENT, proposal, proposal_of
 from topicschema.validation.request import Columns, FileFormat, FileSource
 
 if TYPE_CHECKING:
+    from topicschema.validation.run.validators import Validators
+    from topicschema.validation.sources import Split
     from topicschema.validation.sources.files.source import FileMessages
 
 _COLUMNS: Final = {
@@ -96,7 +98,7 @@ class FileReader(DataSourceReader):
     @override
     def partitions(self) -> list[InputPartition]:
         """Return a task for each piece of a file. A file that changes after that is an error."""
-        plan = self._source().plan()
+        plan = self.source().plan()
         tasks = [InputPartition((split, plan.files, dict(plan.writers))) for split in plan.splits]
         return tasks or [InputPartition(())]
 
@@ -109,10 +111,17 @@ class FileReader(DataSourceReader):
             return
         split, files, writers = partition.value
         validators = counting.validators_of(self._options.reader, {**self._options.versions, **writers})
-        for batch in counting.of_files(self._source(), validators, split, files):
+        for batch in self._rows(validators, split, files):
             yield batch.select(self._schema.names).cast(self._schema)
 
-    def _source(self) -> "FileMessages":
+    def _rows(self, validators: "Validators", split: "Split", files: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of the messages in a split."""
+        from topicschema.spark import counting  # noqa: PLC0415  # as above
+
+        return counting.of_files(self.source(), validators, split, files)
+
+    def source(self) -> "FileMessages":
+        """Return the source of the messages."""
         from topicschema.validation.sources.files.source import FileMessages  # noqa: PLC0415  # Arrow's file systems
 
         return FileMessages(self._options.files, has_keys=has_keys_apart(self._options.reader))

@@ -47,7 +47,7 @@ class TaskSpan:
     """Entries of a partition that one reader reads, without messages before `since` or from `until` on.
 
     Both are milliseconds since 1970. `bytes` is about the stored size. `reader_version` is the topic's current schema
-    version if the messages are read with it.
+    version if the messages are read with it. `candidate` is the identity of that schema in an audit.
     """
 
     topic: str
@@ -57,16 +57,17 @@ class TaskSpan:
     since: int | None = None
     until: int | None = None
     reader_version: int | None = None
+    candidate: str = ""
 
     @property
     def parsed_topic(self) -> Topic:
         """The topic by its parts."""
-        return _parsed(self.topic)
+        return parsed(self.topic)
 
     @property
     def parsed_partition(self) -> Topic:
         """The partition as a topic, for the admin API."""
-        return _parsed(self.positions.topic)
+        return parsed(self.positions.topic)
 
 
 def selected(admin: Admin, selection: TopicSelection, *, must_exist: bool) -> Iterator[SelectedPartition]:
@@ -81,23 +82,31 @@ def selected(admin: Admin, selection: TopicSelection, *, must_exist: bool) -> It
 
 def _topics(admin: Admin, selection: TopicSelection, *, must_exist: bool) -> Iterator[tuple[Topic, int]]:
     """Yield the topics with their numbers of partitions."""
-    for topic in selection.topics:
-        count = admin.partitions(topic)
+    for topic, is_partitioned in listed(admin, selection):
+        count = 0 if is_partitioned is False else admin.partitions(topic)
         if count is not None:
             yield topic, count
-        elif must_exist:
+        elif must_exist and topic in selection.topics:
             raise SourceError("the topic does not exist", f"persistent://{topic}")
+
+
+def listed(admin: Admin, selection: TopicSelection) -> Iterator[tuple[Topic, bool | None]]:
+    """Yield the selected topics, and whether each is partitioned. None is unknown: the selection names the topic.
+
+    Raises SourceError if the broker does not list the topics of a namespace.
+    """
+    for topic in selection.topics:
+        yield topic, None
     for namespace in selection.namespaces:
         yield from _of_namespace(admin, namespace, re.compile(selection.pattern))
 
 
-def _of_namespace(admin: Admin, namespace: PulsarNamespaceKey, pattern: re.Pattern[str]) -> Iterator[tuple[Topic, int]]:
+def _of_namespace(
+    admin: Admin, namespace: PulsarNamespaceKey, pattern: re.Pattern[str]
+) -> Iterator[tuple[Topic, bool]]:
     for local_name, is_partitioned in sorted(admin.topics(namespace).items()):
         if pattern.fullmatch(local_name):
-            topic = Topic(namespace.tenant, namespace.namespace, local_name)
-            count = admin.partitions(topic) if is_partitioned else 0
-            if count is not None:
-                yield topic, count
+            yield Topic(namespace.tenant, namespace.namespace, local_name), is_partitioned
 
 
 def tasks(source: "RowSource", now: int) -> list[InputPartition]:
@@ -164,6 +173,7 @@ def _task_numbers(spans: Iterable[TaskSpan], size: float) -> Iterator[int]:
         yield number
 
 
-def _parsed(name: str) -> Topic:
+def parsed(name: str) -> Topic:
+    """Return the topic of a full name, also that of a partition."""
     tenant, namespace, local_name = name.removeprefix("persistent://").split("/", 2)
     return Topic(tenant, namespace, local_name)

@@ -37,6 +37,26 @@ class RowSource(Protocol):
         """
 
 
+def messages(
+    options: ReadOptions, span: TaskSpan, *, has_keys: bool, has_details: bool = False
+) -> Iterator[pa.RecordBatch | Expired]:
+    """Yield the messages of the span that match its times, as `batches.BATCH`, and what the broker removed of it.
+
+    Raises SourceError if messages cannot be read, and SourceDeletedError if the topic was deleted after the plan.
+    """
+    columns = ReaderOptions(options.pulsar, has_keys, _TIMEOUT, has_details)
+    for batch in reader.read(columns, span.positions, span.parsed_partition):
+        match batch:
+            case Expired():
+                yield batch
+            case NotDelivered():
+                pass  # markers and aborted transactions have no message
+            case _:
+                chosen = _between(batch, span)
+                if len(chosen):
+                    yield chosen
+
+
 def batches(
     options: ReadOptions, span: TaskSpan, *, has_keys: bool, has_details: bool = False
 ) -> Iterator[pa.RecordBatch]:
@@ -44,19 +64,12 @@ def batches(
 
     Raises SourceError as RowSource does.
     """
-    columns = ReaderOptions(options.pulsar, has_keys, _TIMEOUT, has_details)
     try:
-        for batch in reader.read(columns, span.positions, span.parsed_partition):
-            match batch:
-                case Expired(messages):
-                    if options.fails_on_data_loss:
-                        raise _lost(span, f"the broker removed about {messages:,} messages")
-                case NotDelivered():
-                    pass  # markers and aborted transactions have no message
-                case _:
-                    chosen = _between(batch, span)
-                    if len(chosen):
-                        yield chosen
+        for batch in messages(options, span, has_keys=has_keys, has_details=has_details):
+            if not isinstance(batch, Expired):
+                yield batch
+            elif options.fails_on_data_loss:
+                raise _lost(span, f"the broker removed about {batch.messages:,} messages")
     except SourceDeletedError as error:
         if options.fails_on_data_loss:
             raise _lost(span, error.message) from None

@@ -72,9 +72,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 "the topic was deleted since the last micro-batch. Set option failOnDataLoss to false to continue",
                 missing[0],
             )
-        unread = {name: _after(each, start.get(name)) for name, each in self._partitions.items()}
+        unread = {name: after(each, start.get(name)) for name, each in self._partitions.items()}
         return start | {
-            name: str(end) for name, end in _ends(self._partitions, unread, limit) if end > _position(start.get(name))
+            name: str(end) for name, end in ends(self._partitions, unread, limit) if end > position_of(start.get(name))
         }
 
     @override
@@ -87,7 +87,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._request()
         now = time.time_ns() // 1_000_000
         with Admin(self._options.pulsar) as admin:
-            spans = [self._span(admin, name, start.get(name), _position(last), now) for name, last in changed.items()]
+            spans = [self._span(admin, name, start.get(name), position_of(last), now) for name, last in changed.items()]
             known = self._source.planned(admin, [each for each in spans if each is not None])
         return planning.packed(known, self._options.max_bytes_per_partition)
 
@@ -103,13 +103,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if self._options.fails_on_data_loss:
                 raise SourceError("the topic was deleted before its messages were read", name)
             return None
-        entry_ranges = ranges.until(_after(partition, start), end.following)
-        if start is not None or self._options.since is None:
-            return planning.span_of(admin, partition, entry_ranges)
-        since = self._options.since.at(now)
-        young = partition.partition.between(admin, since, None)
-        first = Position(young[0].ledger, young[0].first) if young else end.following
-        return planning.span_of(admin, partition, ranges.since(entry_ranges, first), (since, None))
+        since = None if start is not None or self._options.since is None else self._options.since.at(now)
+        return unread_span(admin, partition, ranges.until(after(partition, start), end.following), since)
 
     def _request(self) -> None:
         """Request the current content of all topics."""
@@ -119,7 +114,22 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._requested_at = time.monotonic()
 
 
-def _ends(
+def unread_span(
+    admin: Admin, partition: SelectedPartition, entry_ranges: tuple[EntryRange, ...], since: int | None
+) -> TaskSpan | None:
+    """Return the span of these entries without messages before `since`, in milliseconds since 1970.
+
+    Return None if there are none.
+    """
+    if since is None or not entry_ranges:
+        return planning.span_of(admin, partition, entry_ranges)
+    young = partition.partition.between(admin, since, None)
+    last = Position(entry_ranges[-1].ledger, entry_ranges[-1].last)
+    first = Position(young[0].ledger, young[0].first) if young else last.following
+    return planning.span_of(admin, partition, ranges.since(entry_ranges, first), (since, None))
+
+
+def ends(
     partitions: Mapping[str, SelectedPartition], unread: Mapping[str, tuple[EntryRange, ...]], limit: ReadLimit
 ) -> Iterator[tuple[str, Position]]:
     """Yield the last entry to read of each partition with unread entries.
@@ -136,14 +146,15 @@ def _ends(
             yield name, Position(first[-1].ledger, first[-1].last)
 
 
-def _after(selected: SelectedPartition, offset: Any) -> tuple[EntryRange, ...]:
+def after(selected: SelectedPartition, offset: Any) -> tuple[EntryRange, ...]:
     """Return the entries of a partition after an offset."""
-    return ranges.since(selected.partition.known, _position(offset).following)
+    return ranges.since(selected.partition.known, position_of(offset).following)
 
 
 def _entries(entry_ranges: tuple[EntryRange, ...]) -> int:
     return sum(each.entries for each in entry_ranges)
 
 
-def _position(offset: str | None) -> Position:
+def position_of(offset: str | None) -> Position:
+    """Return the position of an offset, before all entries without one."""
     return Position(-1, -1) if offset is None else Position.parse(offset)

@@ -61,6 +61,7 @@ class TopicStats:
     """Current content of a topic without partitions, or of one partition.
 
     `ledgers` are all existing ledgers, including empty ones. `cursors` are those of runs' readers, by name.
+    `is_compacted` is True if a compacted ledger has messages, which these readers do not read.
     """
 
     known: tuple[EntryRange, ...]
@@ -68,6 +69,7 @@ class TopicStats:
     last: Position
     cursors: Mapping[str, Cursor]
     bytes: int
+    is_compacted: bool = False
 
     @property
     def entries(self) -> int:
@@ -131,6 +133,16 @@ class Admin:
                 raise SourceError("the namespace does not exist", f"{key.tenant}/{key.namespace}")
             listed |= dict.fromkeys(wire.local_names(wire.names_of(answer)), bool(call))
         return listed
+
+    def namespaces(self, tenant: str) -> tuple[str, ...]:
+        """Return the Pulsar namespaces of a tenant as `tenant/namespace`, by name.
+
+        Raises SourceError if the tenant does not exist.
+        """
+        answer = self._get(wire.tenant_path(tenant), tenant)
+        if answer is None:
+            raise SourceError("the tenant does not exist", tenant)
+        return tuple(sorted(wire.names_of(answer)))
 
     def partitions(self, topic: Topic) -> int | None:
         """Return the number of partitions, 0 for a topic without partitions.
@@ -247,7 +259,9 @@ def _stats(answer: Any, partition: Topic) -> TopicStats:
         ledgers = [(int(each["ledgerId"]), int(each["entries"])) for each in answer["ledgers"]]
         cursors = {name: _cursor(each) for name, each in answer.get("cursors", {}).items() if name.startswith(READERS)}
         ledger_ids = frozenset(number for number, _ in ledgers)
-        return TopicStats(entry_ranges(ledgers, last), ledger_ids, last, cursors, int(answer.get("totalSize", 0)))
+        is_compacted = int((answer.get("compactedLedger") or {}).get("entries", 0)) > 0
+        size = int(answer.get("totalSize", 0))
+        return TopicStats(entry_ranges(ledgers, last), ledger_ids, last, cursors, size, is_compacted)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise SourceError("the broker's response has no ledgers", f"persistent://{partition}") from None
 
