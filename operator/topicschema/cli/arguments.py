@@ -120,6 +120,20 @@ examples:
   topicschema validate-messages --schema orders.yaml --history v0.avsc --report report.json s3://archive/orders
   topicschema validate-messages --schema v2.avsc --history v1.avsc --writers --since 168h \\
     --pulsar http://broker:8080 pulsar://broker:6650 persistent://shop/orders/created"""
+_AUDIT: Final = """The tables are in DIR/tables (docs/audit.md). A later audit with the same DIR and the same options
+reads only new messages. It needs topicschema[spark] and Java.
+
+exit codes:
+  0  the tables are written
+  2  wrong input: a wrong option, an invalid file, no Spark or no Java
+  3  the audit failed, and the tables are as they were: an unreachable broker, an
+     unreadable file, an error of Spark
+
+examples:
+  topicschema audit --registry-file registry.yaml --namespace 'shop/*' --output audit
+  topicschema audit --registry-file registry.yaml --namespace shop/orders --since 7d \\
+    --proposed FULL_TRANSITIVE --page audit.html --output audit
+  topicschema audit --files orders/ --history v0.avsc --history v1.avsc --output audit"""
 _CLIENTS_ONLY: Final = frozenset({SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH})
 _PAYLOAD_EXITS: Final = """exit codes:
   0  {yes}
@@ -170,6 +184,7 @@ def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> arg
         _payload(_command(commands, name, text, epilog), name)
     text = "check whether a schema can read existing messages"
     _validate_messages(_command(commands, "validate-messages", text, _VALIDATE_MESSAGES))
+    _audit(_command(commands, "audit", "write tables of the retained messages of Pulsar namespaces", _AUDIT))
     _report(_command(commands, "report", "write a validation's report as an HTML page", _REPORT))
     _completion(_command(commands, "completion", "print the completion script for a shell"))
     for name, (module, text) in _PROCESSES.items():
@@ -392,6 +407,54 @@ def _messages_source(command: argparse.ArgumentParser) -> None:
     command.add_argument("--pulsar", nargs=2, metavar=("ADMIN_URL", "SERVICE_URL"), help="read a topic of this broker")
     for name, text in _CREDENTIALS.items():
         command.add_argument(f"--{name}", metavar="FILE", help=text)
+
+
+def _audit(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--output", required=True, metavar="DIR", help="folder for the tables and the checkpoint")
+    command.add_argument("--registry-file", metavar="FILE", help="manifest of the SchemaRegistry; - is standard input")
+    command.add_argument(
+        "--namespace",
+        action="append",
+        default=[],
+        metavar="NAMESPACE",
+        help="Pulsar namespace, for instance shop/orders or 'shop/*'; repeatable",
+    )
+    command.add_argument("--since", type=_since, metavar="TIME", help="only messages of the last 90m, 168h or 7d")
+    command.add_argument(
+        "--proposed",
+        default="current",
+        metavar="STRATEGY",
+        help="compare the current schema with the versions that have messages: under a strategy by Pulsar's name, or "
+        "strict; current (default) compares no schemas",
+    )
+    command.add_argument(
+        "--format", dest="table_format", default="parquet", metavar="FORMAT", help="format of the tables (parquet)"
+    )
+    command.add_argument("--page", metavar="FILE", help="file for an HTML page of the tables; - is standard output")
+    for name, text in {**_CREDENTIALS, "oauth2-secret-file": "client secret of OAuth 2.0"}.items():
+        command.add_argument(f"--{name}", metavar="FILE", help=text)
+    command.add_argument("--token-variable", metavar="NAME", help="environment variable with a token for the broker")
+    command.add_argument("--files", nargs="+", metavar="FILE", help="files or folders with messages, and no broker")
+    command.add_argument(
+        "--history", action="append", default=[], metavar="FILE", help="of --files: a version; repeatable, oldest first"
+    )
+    command.add_argument(
+        "--schema", metavar="FILE", help="of --files: file of the current schema (default: the last --history)"
+    )
+    _type_option(command, _names(SchemaType))
+    command.add_argument(
+        "--written-with", type=_whole, metavar="N", help="of --files: version of messages that do not name one"
+    )
+    command.add_argument(
+        "--file-format", choices=("parquet", "avro", "json"), help="of --files: format (default: by their extensions)"
+    )
+    command.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="WHAT=NAME",
+        help="of --files: a column, as in validate-messages",
+    )
 
 
 _CREDENTIALS: Final = {

@@ -40,19 +40,20 @@ def lines(report: OutputRow, *, writers: bool) -> Iterator[str]:
 class ProgressBar:
     """A progress bar on a terminal. It prints nothing elsewhere."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, unit: str = "messages") -> None:
         self._stream = stream
+        self._unit = unit
         self._is_shown = stream.isatty()
         self._next = 0.0
 
     def __call__(self, done: int, whole: int) -> None:
-        """Show the number of messages that are done, of about `whole`."""
+        """Show the number of messages, or of another unit, that are done, of about `whole`."""
         if not self._is_shown or (time.monotonic() < self._next and done < whole):
             return
         self._next = time.monotonic() + _TICK
         share = min(1.0, done / whole) if whole else 1.0
         full = round(_WIDTH * share)
-        text = f"[{'#' * full}{'.' * (_WIDTH - full)}] {share:4.0%} of about {whole:,} messages "
+        text = f"[{'#' * full}{'.' * (_WIDTH - full)}] {share:4.0%} of about {whole:,} {self._unit} "
         self._stream.write("\r" + text[: self._columns() - 1])
         self._stream.flush()
 

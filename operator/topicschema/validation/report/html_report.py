@@ -25,6 +25,7 @@ def page(report: ReportRow) -> str:
     """Return the HTML page of a report's JSON."""
     passes = report["verdict"] == "Pass"
     return _PAGE.substitute(
+        style=STYLE,
         topic=escape(report["topic"]),
         kind="pass" if passes else "fail",
         verdict="The messages can be read" if passes else "Messages cannot be read",
@@ -70,11 +71,11 @@ def _sections(report: ReportRow) -> Iterator[str]:
     if hours:
         step = _STEPS.get(report["byHour"]["step"], "30 days")
         if report["invalid"]:
-            yield _section(
+            yield section(
                 f"Invalid messages by {step}",
                 svg_charts.over_time(_columns(report["byHour"], "invalid"), "invalid messages", "bad"),
             )
-        yield _section(
+        yield section(
             f"Messages by {step}", svg_charts.over_time(_columns(report["byHour"], "messages"), "messages", "all")
         )
     yield _bars("Invalid by reason", map(_reason, report["byReason"]), report["invalid"])
@@ -110,7 +111,7 @@ def _notes(notes: Sequence[str]) -> str:
 
 def _bars(title: str, bars: Iterable[svg_charts.Bar], whole: int) -> str:
     shown = list(islice(bars, _MOST_BARS))
-    return _section(title, svg_charts.by_name(shown, whole)) if shown else ""
+    return section(title, svg_charts.by_name(shown, whole)) if shown else ""
 
 
 def _table(title: str, rows: Sequence[ReportRow], columns: Mapping[str, str]) -> str:
@@ -122,7 +123,7 @@ def _table(title: str, rows: Sequence[ReportRow], columns: Mapping[str, str]) ->
     lines = "".join(f"<tr>{''.join(_cell(row, name, head) for name, head in used.items())}</tr>" for row in shown)
     more = f"<p>and {len(rows) - _MOST_ROWS:,} more, in the report</p>" if len(rows) > _MOST_ROWS else ""
     kind = ' class="many"' if len(used) > _FEW_COLUMNS else ""
-    return _section(title, f"<table{kind}><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>{more}")
+    return section(title, f"<table{kind}><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>{more}")
 
 
 def _cell(row: ReportRow, name: str, head: str) -> str:
@@ -141,7 +142,7 @@ def _text(value: Any) -> str:
 
 
 def _examples(rows: Sequence[ReportRow]) -> str:
-    return _section("Examples", "".join(map(_example, rows))) if rows else ""
+    return section("Examples", "".join(map(_example, rows))) if rows else ""
 
 
 def _example(row: ReportRow) -> str:
@@ -156,7 +157,8 @@ def _example(row: ReportRow) -> str:
     )
 
 
-def _section(title: str, inner: str) -> str:
+def section(title: str, inner: str) -> str:
+    """Return a section. `inner` is markup, and the title is escaped."""
     return f"<section><h2>{escape(title)}</h2>{inner}</section>"
 
 
@@ -177,10 +179,7 @@ _EXAMPLE_FACTS: Final = {
     "offset": "byte",
 }
 _END_COLUMNS: Final = {"name": "partition or file", "to": "up to"}
-_PAGE: Final = Template("""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>$topic</title><style>
+STYLE: Final = """\
 :root { color-scheme: light dark; --ink: #1c2430; --dim: #5d6b7d; --paper: #fff; --edge: #dde3ea; --soft: #f5f7fa;
   --bad: #c4314b; --all: #3b7dd8; --good: #1e8a56; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6ebf2; --dim: #97a3b4; --paper: #12161c; --edge: #2a323d;
@@ -228,7 +227,13 @@ dt { color: var(--dim); white-space: nowrap; margin-right: .4rem; } dd { margin:
 }
 .note { background: var(--soft); border-radius: 8px; padding: .6rem 1rem; }
 footer { color: var(--dim); font-size: .8rem; overflow-wrap: anywhere; }
-</style></head><body>
+"""
+"""Style sheet of pages with charts, for light and dark screens."""
+_PAGE: Final = Template("""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>$topic</title><style>
+$style</style></head><body>
 <header class="$kind"><h1>$verdict</h1><p class="topic">$topic</p><p>$sentence</p></header>
 <div class="cards">$cards</div>
 $sections
