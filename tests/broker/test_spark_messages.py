@@ -224,5 +224,7 @@ def test_a_stream_begins_at_a_time(spark: Any, broker: Pulsar, tmp_path: Path) -
         topic.send(client, payloads("old", 5))
         since = read(spark, topic).selectExpr("max(publish_time)").first()[0] + timedelta(milliseconds=1)
         topic.send(client, payloads("new", 5))
-    stream = Stream(spark, tmp_path, options(topic, since=since.replace(tzinfo=UTC).isoformat()))
+    begin = since.replace(tzinfo=UTC).isoformat()
+    stream = Stream(spark, tmp_path, options(topic, since=begin, maxBytesPerTrigger="100"))
     assert stream.run() == Counter(payloads("new", 5))
+    assert stream.batches > 1

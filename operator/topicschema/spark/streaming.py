@@ -72,7 +72,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 "the topic was deleted since the last micro-batch. Set option failOnDataLoss to false to continue",
                 missing[0],
             )
-        unread = {name: after(each, start.get(name)) for name, each in self._partitions.items()}
+        unread = {name: self._unread(each, start.get(name)) for name, each in self._partitions.items()}
         return start | {
             name: str(end) for name, end in ends(self._partitions, unread, limit) if end > position_of(start.get(name))
         }
@@ -95,6 +95,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a task."""
         return self._source.rows(partition.value)
+
+    def _unread(self, partition: SelectedPartition, start: str | None) -> tuple[EntryRange, ...]:
+        """Return the entries of a partition after `start`. Without one, a query begins at the option `since`."""
+        entry_ranges = after(partition, start)
+        if start is not None or self._options.since is None or not entry_ranges:
+            return entry_ranges
+        with Admin(self._options.pulsar) as admin:
+            young = partition.partition.between(admin, self._options.since.at(time.time_ns() // 1_000_000), None)
+        last = entry_ranges[-1]  # if all are too old, the offset still moves behind them
+        first = Position(young[0].ledger, young[0].first) if young else Position(last.ledger, last.last)
+        return ranges.since(entry_ranges, first)
 
     def _span(self, admin: Admin, name: str, start: str | None, end: Position, now: int) -> TaskSpan | None:
         """Return the entries of a partition after `start`, to `end`."""
