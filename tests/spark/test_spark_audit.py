@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from support.validation import order_files
 from topicschema.core.schemas import NEWEST, SchemaInfo, SchemaType
@@ -34,7 +33,7 @@ Row = Mapping[str, Any]
 
 @pytest.fixture(scope="module")
 def session(spark: Any) -> Any:
-    return SparkSession(spark)
+    return spark
 
 
 def rows(session: Any, output: Path, name: str, form: str = "parquet") -> list[dict[str, Any]]:
