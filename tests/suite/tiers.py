@@ -33,5 +33,5 @@ Stage = tuple[tuple[Tier, ...], ...]
 """Sequences of tiers that run side by side."""
 
 # The unit tier keeps every core busy; the others mostly wait, so that two of them share two cores.
-SAMPLE: Final[tuple[Stage, ...]] = (((UNIT,),), ((BROKER,), (CLUSTER, FAULTS, POSTGRESQL, DIFFERENTIAL, SPARK)))
+SAMPLE: Final[tuple[Stage, ...]] = (((UNIT,),), ((BROKER, POSTGRESQL, SPARK), (CLUSTER, FAULTS, DIFFERENTIAL)))
 FULL: Final[tuple[Stage, ...]] = (*SAMPLE, ((E2E,),))
