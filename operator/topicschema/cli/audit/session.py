@@ -30,6 +30,15 @@ _SETTINGS: Final = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 
+_NO_LOG: Final = """rootLogger.level = off
+rootLogger.appenderRef.none.ref = none
+appender.none.type = Null
+appender.none.name = none
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = off
+"""
+"""Configuration of Log4j. Without an appender Spark uses its own one, and its gateway announces another level."""
+
 
 @contextmanager
 def local_session() -> Iterator["SparkSession"]:
@@ -44,7 +53,7 @@ def local_session() -> Iterator["SparkSession"]:
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": _LOOPBACK}
     with TemporaryDirectory(prefix="topicschema-audit-") as folder:
         logging = Path(folder) / "log4j2.properties"
-        logging.write_text("rootLogger.level = off\n", encoding="ascii")
+        logging.write_text(_NO_LOG, encoding="ascii")
         builder = SparkSession.builder.config("spark.local.dir", folder)
         builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={logging.as_uri()}")
         builder = builder.config("spark.sql.warehouse.dir", str(Path(folder) / "warehouse"))

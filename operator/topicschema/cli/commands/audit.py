@@ -64,7 +64,8 @@ def _lines(session: "SparkSession", result: "AuditResult", output: Path, table_f
     from topicschema.spark.audit import read_table  # noqa: PLC0415  # as above
 
     read = "only new messages were read" if result.is_continued else "all messages were read"
-    yield f"{result.topics:,} topics, {result.messages:,} messages, {result.bad:,} of them with a fault ({read})"
+    topics = "1 topic" if result.topics == 1 else f"{result.topics:,} topics"
+    yield f"{topics}, {result.messages:,} messages, {result.bad:,} of them with a fault ({read})"
     findings = read_table(session, output, "findings", table_format)
     rows = findings.orderBy(findings.messages.desc(), "topic", "schema_version", "rule", "reason", "path", "direction")
     listed = rows.limit(_FINDINGS + 1).collect()
