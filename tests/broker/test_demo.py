@@ -1,4 +1,4 @@
-"""cluster/cluster/test_demo.py plays the others.
+"""Steps of the demo that have a broker. cluster/test_demo.py plays the others.
 
 A control plane of its own starts, for the demo removes what is there, and so only a full run has them.
 """
@@ -22,4 +22,4 @@ def test_the_steps_with_a_broker_have_the_expected_results_also_after_an_earlier
             stage = backstage.set_up(plane.instance, plane.cluster, Narrator(output), pulsar)
             brokers.perform(stage)
             headings = [line for line in output.getvalue().splitlines() if line.startswith("── ")]
-            assert [heading[3:6] for heading in headings] == ["10.", "11.", "12.", "13."]
+            assert [heading[3:6] for heading in headings] == ["11.", "12.", "13.", "14."]
