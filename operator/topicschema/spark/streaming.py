@@ -1,4 +1,7 @@
-"""Stream of `pulsar-messages`. An offset is the last read entry of each partition: `{"persistent://...": "12:34"}`."""
+"""Stream of `pulsar-messages`. An offset is the last read entry of each partition: `{"persistent://...": "12:34"}`.
+
+With the option `since`, it also has that time as it was when the query began: `{"since": "1764331200000"}`.
+"""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from topicschema.spark.reading import RowSource
 
 Offset = dict[str, str]
+_SINCE: Final = "since"
 _POLL_SECONDS: Final = 1.0
 """Minimum time between two requests for the end of all topics. Spark would request it 100 times a second."""
 
@@ -66,28 +70,33 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         if not self._is_fixed and time.monotonic() - self._requested_at >= _POLL_SECONDS:
             self._request()
-        missing = sorted(start.keys() - self._partitions.keys())
+        missing = sorted(start.keys() - self._partitions.keys() - {_SINCE})
         if missing and self._options.fails_on_data_loss:
             raise SourceError(
                 "the topic was deleted since the last micro-batch. Set option failOnDataLoss to false to continue",
                 missing[0],
             )
-        unread = {name: self._unread(each, start.get(name)) for name, each in self._partitions.items()}
-        return start | {
+        since = self._since(start)
+        unread = {name: self._unread(each, start.get(name), since) for name, each in self._partitions.items()}
+        read_to = {
             name: str(end) for name, end in ends(self._partitions, unread, limit) if end > position_of(start.get(name))
         }
+        begin = {_SINCE: str(since)} if read_to and since is not None else {}
+        return start | read_to | begin
 
     @override
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         """Return the tasks of a micro-batch. After a restart, they are those of the checkpoint's last one."""
-        changed = {name: end[name] for name in end if end[name] != start.get(name)}
+        changed = {name: end[name] for name in end if end[name] != start.get(name) and name != _SINCE}
         if not changed:
             return []
         if changed.keys() - self._partitions.keys() and not self._is_fixed:
             self._request()
-        now = time.time_ns() // 1_000_000
+        since = self._since(end)
         with Admin(self._options.pulsar) as admin:
-            spans = [self._span(admin, name, start.get(name), position_of(last), now) for name, last in changed.items()]
+            spans = [
+                self._span(admin, name, start.get(name), position_of(last), since) for name, last in changed.items()
+            ]
             known = self._source.planned(admin, [each for each in spans if each is not None])
         return planning.packed(known, self._options.max_bytes_per_partition)
 
@@ -96,26 +105,34 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Yield the rows of a task."""
         return self._source.rows(partition.value)
 
-    def _unread(self, partition: SelectedPartition, start: str | None) -> tuple[EntryRange, ...]:
-        """Return the entries of a partition after `start`. Without one, a query begins at the option `since`."""
+    def _since(self, offset: Offset) -> int | None:
+        """Return the time of the option `since` when the query began, in milliseconds since 1970, or None."""
+        if self._options.since is None:
+            return None
+        return int(offset[_SINCE]) if _SINCE in offset else self._options.since.at(time.time_ns() // 1_000_000)
+
+    def _unread(self, partition: SelectedPartition, start: str | None, since: int | None) -> tuple[EntryRange, ...]:
+        """Return the entries of a partition after `start`. Without one, a query begins near `since`."""
         entry_ranges = after(partition, start)
-        if start is not None or self._options.since is None or not entry_ranges:
+        if start is not None or since is None or not entry_ranges:
             return entry_ranges
         with Admin(self._options.pulsar) as admin:
-            young = partition.partition.between(admin, self._options.since.at(time.time_ns() // 1_000_000), None)
+            young = partition.partition.between(admin, since, None)
         last = entry_ranges[-1]  # if all are too old, the offset still moves behind them
         first = Position(young[0].ledger, young[0].first) if young else Position(last.ledger, last.last)
         return ranges.since(entry_ranges, first)
 
-    def _span(self, admin: Admin, name: str, start: str | None, end: Position, now: int) -> TaskSpan | None:
-        """Return the entries of a partition after `start`, to `end`."""
+    def _span(self, admin: Admin, name: str, start: str | None, end: Position, since: int | None) -> TaskSpan | None:
+        """Return the entries of a partition after `start`, to `end`, without messages before `since`."""
         partition = self._partitions.get(name)
         if partition is None:
             if self._options.fails_on_data_loss:
                 raise SourceError("the topic was deleted before its messages were read", name)
             return None
-        since = None if start is not None or self._options.since is None else self._options.since.at(now)
-        return unread_span(admin, partition, ranges.until(after(partition, start), end.following), since)
+        entry_ranges = ranges.until(after(partition, start), end.following)
+        if start is not None:
+            return planning.span_of(admin, partition, entry_ranges, (since, None))
+        return unread_span(admin, partition, entry_ranges, since)
 
     def _request(self) -> None:
         """Request the current content of all topics."""
