@@ -7,7 +7,7 @@ from testbed import images
 from testbed.progress import Progress
 
 _MEGABYTE = 1e6
-_OPERATOR, _VALIDATION, _SPARK = 150, 700, 1300
+_OPERATOR, _VALIDATION, _SPARK = 180, 700, 1300
 
 
 def measure() -> Iterator[Row]:
