@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from topicschema.spark import planning
 from topicschema.spark.errors import InvalidOptionError
+from topicschema.spark.options import ReadOptions
 from topicschema.spark.planning import SelectedPartition, TaskSpan
 from topicschema.validation.errors import SourceError
 from topicschema.validation.sources.pulsar import ranges
@@ -53,8 +54,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @override
     def getDefaultReadLimit(self) -> ReadLimit:
         """Return the limit of a micro-batch."""
-        limit = self._options.max_bytes_per_trigger
-        return ReadAllAvailable() if limit is None else ReadMaxBytes(limit)
+        return read_limit(self._options)
 
     @override
     def prepareForTriggerAvailableNow(self) -> None:
@@ -140,6 +140,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             all_selected = planning.selected(admin, self._options.selection, must_exist=False)
             self._partitions = {each.partition.name: each for each in all_selected}
         self._requested_at = time.monotonic()
+
+
+def read_limit(options: ReadOptions) -> ReadLimit:
+    """Return the limit of a micro-batch."""
+    limit = options.max_bytes_per_trigger
+    return ReadAllAvailable() if limit is None else ReadMaxBytes(limit)
 
 
 def unread_span(

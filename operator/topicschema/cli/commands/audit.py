@@ -10,7 +10,7 @@ from topicschema.cli.audit import options as audit_options
 from topicschema.cli.audit.session import local_session, progress
 from topicschema.cli.check.excerpt import printable
 from topicschema.cli.exits import COMPATIBLE, NO_ANSWER
-from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError, write
+from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError, demand_writable, write
 from topicschema.cli.validate_messages.output import ProgressBar
 from topicschema.core.errors import StalledError, TopicSchemaError
 
@@ -27,8 +27,7 @@ def run(options: Namespace) -> int:
     """Write the tables, and print the worst findings."""
     values = audit_options.options_of(options)
     page = options.page
-    if page not in (None, STANDARD_INPUT) and (Path(page).is_dir() or not Path(page).parent.is_dir()):
-        raise UsageError(f"{page}: cannot write a file there")
+    demand_writable(page)
     output = Path(options.output)
     try:
         with local_session() as session:

@@ -4,11 +4,10 @@ import json
 import sys
 import time
 from argparse import Namespace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE, NO_ANSWER
-from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError, write
+from topicschema.cli.inputs.files import STANDARD_INPUT, UsageError, demand_writable, write
 from topicschema.cli.validate_messages import output, request
 from topicschema.core.errors import TopicSchemaError
 from topicschema.validation.errors import InvalidRequestError
@@ -21,9 +20,7 @@ if TYPE_CHECKING:
 def run(options: Namespace) -> int:
     """Print the answer. Return the exit code for the verdict."""
     validation_request = request.request_of(options)
-    name = options.report  # checked before the run, which may take long
-    if name not in (None, STANDARD_INPUT) and (Path(name).is_dir() or not Path(name).parent.is_dir()):
-        raise UsageError(f"{name}: cannot write a file there")
+    demand_writable(options.report)  # before the run, which may take long
     try:
         report = _report(validation_request, options.processes)
     except InvalidRequestError as error:

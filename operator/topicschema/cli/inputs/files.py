@@ -45,6 +45,12 @@ def read_all(names: Sequence[str], texts: Mapping[str, bytes] = MappingProxyType
     return [texts[name] if name in texts else read(name) for name in names]
 
 
+def demand_writable(name: str | None) -> None:
+    """Raise UsageError unless `write` could create that file. None is no file."""
+    if name not in (None, STANDARD_INPUT) and (Path(name).is_dir() or not Path(name).parent.is_dir()):
+        raise UsageError(f"{name}: cannot write a file there")
+
+
 def write(name: str, text: str) -> None:
     """Write the file, or to standard output for `-`. Raises UsageError if it cannot be written."""
     content = text.encode(errors="backslashreplace")

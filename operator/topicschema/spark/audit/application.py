@@ -222,8 +222,9 @@ class TopicAudit:
             if name.lower() in _NOT_OF_AUDITS:
                 raise InvalidOptionError(f"option {name} does not exist for audits")
         self._globs = items_of("namespace", self._texts["namespace"]) if "namespace" in self._texts else ()
-        named = {"namespace": "a/b"} if self._globs else {}  # `survey.namespaces` checks the globs
-        self.options = ReadOptions.of(self._texts | named)
+        # `survey.namespaces` checks the globs, and the stream reads the topics of the survey.
+        self._named = self._texts | ({"namespace": "a/b"} if self._globs else {})
+        self.options = ReadOptions.of(self._named)
 
     @property
     def identity(self) -> str:
@@ -256,9 +257,8 @@ class TopicAudit:
 
     def stream(self) -> None:
         """Read what is new into the folder's facts."""
-        named = {"namespace": "a/b"} if self._globs else {}  # the survey has the topics
         more = {facts.SURVEY_FILE: str(self._folder.survey), facts.IDENTITY: self.identity}
-        stream = self._session.readStream.format(facts.FORMAT).options(**self._texts | named | more).load()
+        stream = self._session.readStream.format(facts.FORMAT).options(**self._named | more).load()
         writer = stream.writeStream.format("parquet").option("path", str(self._folder.facts))
         writer = writer.option("checkpointLocation", str(self._folder.checkpoint)).trigger(availableNow=True)
         query = writer.start()

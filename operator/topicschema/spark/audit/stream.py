@@ -13,7 +13,7 @@ from typing import Final
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
+from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 from typing_extensions import override
 
 from topicschema.spark import planning, streaming
@@ -48,8 +48,7 @@ class FactStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @override
     def getDefaultReadLimit(self) -> ReadLimit:
         """Return the limit of a micro-batch."""
-        limit = self._options.max_bytes_per_trigger
-        return ReadAllAvailable() if limit is None else ReadMaxBytes(limit)
+        return streaming.read_limit(self._options)
 
     @override
     def prepareForTriggerAvailableNow(self) -> None:
