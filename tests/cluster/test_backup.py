@@ -29,16 +29,9 @@ CONTROLLER = f"system:serviceaccount:{SYSTEM}:topicschema-controller"
 def cleared(cluster: Cluster) -> Iterator[Cluster]:
     install.install_crds(cluster)
     install.install_manifests(cluster)
-    clear(cluster)
+    install.clear_record(cluster, SYSTEM)
     yield cluster
-    clear(cluster)
-
-
-def clear(cluster: Cluster) -> None:
-    for kind in ("schemahistories", "schemaversions", "pulsarnamespaceclaims"):
-        # The API server enforces the guards for some time after they were removed.
-        cluster.try_kubectl("annotate", kind, "--all", "-n", SYSTEM, "topicschema.io/allow-deletion=true")
-        cluster.kubectl("delete", kind, "--all", "-n", SYSTEM)
+    install.clear_record(cluster, SYSTEM)
 
 
 def command(cluster: Cluster, *arguments: str, kubeconfig: Path | None = None) -> "subprocess.CompletedProcess[str]":
@@ -89,7 +82,7 @@ async def test_a_record_that_is_lost_is_restored_as_it_was(cleared: Cluster, cli
     assert done.returncode == 2
     assert "cut short or was changed" in done.stderr
 
-    clear(cleared)
+    install.clear_record(cleared, SYSTEM)
     await append(storage, KEYS[0], text("one"))  # an older history, as after an interrupted restore
     with install.guards(cleared):
         for written in (6, 0):

@@ -24,22 +24,15 @@ from topicschema.storage.protocol import SchemaStorage, Stored
 from topicschema.testing.storage_contract import LATER, OWNER, SETTINGS, add_version, append, text
 
 KEYS = [TopicKey("pulsar", Topic("shop", "orders", name)) for name in ("created", "deleted", "заказ")]
-KINDS = ("schemahistories", "schemaversions", "pulsarnamespaceclaims")
 
 
 @pytest.fixture
 def cleared(cluster: Cluster) -> Iterator[Cluster]:
     install.install_crds(cluster)
     install.install_manifests(cluster)
-    clear(cluster)
+    install.clear_record(cluster, SYSTEM)
     yield cluster
-    clear(cluster)
-
-
-def clear(cluster: Cluster) -> None:
-    for kind in KINDS:
-        cluster.try_kubectl("annotate", kind, "--all", "-n", SYSTEM, "topicschema.io/allow-deletion=true")
-        cluster.kubectl("delete", kind, "--all", "-n", SYSTEM)
+    install.clear_record(cluster, SYSTEM)
 
 
 @pytest.fixture
@@ -100,7 +93,7 @@ async def test_a_record_is_copied_and_copied_back_as_it_was(
     database = open_storage(schema_url)
     assert await content(database) == before
 
-    clear(cleared)
+    install.clear_record(cleared, SYSTEM)
     with install.guards(cleared):
         done = copy(cleared, schema_url, "postgresql", "kubernetes")
     assert done.stdout == "copied 12 objects, the others were there; 12 are equal in both stores\n", done.stderr

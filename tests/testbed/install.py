@@ -71,6 +71,14 @@ def guards(cluster: Cluster) -> Iterator[None]:
         cluster.kubectl("delete", "-f", _GUARDS)
 
 
+def clear_record(cluster: Cluster, namespace: str) -> None:
+    """Delete all objects of the operator's record in its namespace."""
+    for kind in ("schemahistories", "schemaversions", "pulsarnamespaceclaims"):
+        # The API server enforces the guards for some time after they were removed.
+        cluster.try_kubectl("annotate", kind, "--all", "-n", namespace, "topicschema.io/allow-deletion=true")
+        cluster.kubectl("delete", kind, "--all", "-n", namespace)
+
+
 def remove_webhooks(cluster: Cluster) -> None:
     cluster.kubectl("delete", _WEBHOOKS, "topicschema", "--ignore-not-found")
 
