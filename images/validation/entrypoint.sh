@@ -1,6 +1,6 @@
 #!/bin/bash
-# Run the driver of a Job (`driver ...`), an executor, which Spark's driver starts with variables (`executor`), or any other
-# command.
+# Run the driver of a Job (`driver ...` or `audit ...`), an executor, which Spark's driver starts with variables (`executor`),
+# or any other command.
 set -euo pipefail
 
 spark_home() { python -c 'import os, pyspark; print(os.path.dirname(pyspark.__file__))'; }
@@ -13,6 +13,10 @@ case "${1:-}" in
 driver)
   shift
   exec python -m topicschema.validation.run.driver "$@"
+  ;;
+audit)
+  shift
+  exec python -m topicschema.spark.audit.driver "$@"
   ;;
 executor)
   mapfile -t options < <(env | grep '^SPARK_JAVA_OPT_' | sort -t_ -k4 -n | sed 's/^[^=]*=//')

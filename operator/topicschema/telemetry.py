@@ -157,6 +157,16 @@ RECORD_USE = _gauge(
     "Largest share of limits.bytes that the histories of one policy take, by registry.",
     ("registry",),
 )
+AUDIT_INVALID = _gauge(
+    "topicschema_audit_invalid_messages",
+    "Messages with a fault in the last complete audit of a policy.",
+    ("namespace", "policy"),
+)
+AUDIT_COMPLETED = _gauge(
+    "topicschema_audit_completed_timestamp_seconds",
+    "End of the last complete audit of a policy, in seconds since 1970.",
+    ("namespace", "policy"),
+)
 BROKER_SETTINGS_WRITES = _counter(
     "topicschema_broker_settings_writes_total", "Writes of Pulsar namespaces' settings.", ("setting",)
 )

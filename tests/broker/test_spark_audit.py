@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tempfile
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -85,8 +86,9 @@ def test_each_message_counts_once_in_repeated_and_interrupted_audits(
         plain.send(client, [b"anything", None])
         with monkeypatch.context() as patch:  # a worker is killed, and Spark repeats its task
             patch.setattr(audit_facts, "PulsarFacts", KillingFacts)
+            patch.setattr(tempfile, "tempdir", str(tmp_path))
             first = run()
-        assert (tmp_path / "survey.trace").exists()
+        assert (tmp_path / "killed").exists()
         assert (first.topics, first.messages, first.bad) == (3, SHARE.messages + 5, SHARE.cut + 3)
         assert (first.unread, first.is_continued) == ({}, False)
         verdicts = read(spark, tmp_path, "verdicts")

@@ -32,6 +32,7 @@ _BASE = "python:3.11-slim-bookworm"
 """The base of the Dockerfiles."""
 _PACKAGES = ("ca-certificates", "python3", "python3-venv")
 _BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
+_JAVA_BUNDLE = Path("/etc/ssl/certs/java/cacerts")
 _PIP_SETTINGS = ("index-url", "extra-index-url", "proxy", "timeout", "trusted-host")
 
 
@@ -142,6 +143,8 @@ def _secrets(folder: Path) -> list[str]:
     files = {"pip.conf": settings}
     if _BUNDLE.exists():
         files["ca.pem"] = _BUNDLE
+    if _JAVA_BUNDLE.exists():
+        files["cacerts"] = _JAVA_BUNDLE
     if debian.mirror() != debian.DEFAULT_MIRROR:
         files["sources.list"] = folder / "sources.list"
         files["sources.list"].write_text(f"deb {debian.mirror()} {debian.SUITE} main\n", encoding="utf-8")

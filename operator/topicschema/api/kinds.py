@@ -43,6 +43,7 @@ CUSTOM_RESOURCE_DEFINITION = Kind(
 SECRET = Kind("", "v1", "secrets", "Secret")
 LEASE = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 EVENT = Kind("events.k8s.io", "v1", "events", "Event")
+CRON_JOB = Kind("batch", "v1", "cronjobs", "CronJob")
 JOB = Kind("batch", "v1", "jobs", "Job")
 POD = Kind("", "v1", "pods", "Pod")
 CONFIG_MAP = Kind("", "v1", "configmaps", "ConfigMap")

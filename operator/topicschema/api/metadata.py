@@ -34,6 +34,7 @@ class ConditionType(StrEnum):
     IN_SYNC = "InSync"
     VALIDATED = "Validated"
     REACHABLE = "Reachable"
+    AUDITED = "Audited"
 
 
 class ConditionStatus(StrEnum):

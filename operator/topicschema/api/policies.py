@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, ClassVar, Self
 
+from topicschema.api.audits import AuditSpec, AuditStatus
 from topicschema.api.brokers import ManagementPolicy, ObservedSettings
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
 from topicschema.api.registries import SchemaRegistry
@@ -261,6 +262,13 @@ class NamespaceSchemaPolicySpec:
         ValidationSpec | None,
         Field("Validation of retained messages. A TopicSchema can override fields."),
     ] = None
+    audit: Annotated[
+        AuditSpec | None,
+        Field(
+            "Audits of all topics of the Pulsar namespace by a schedule. Requires spec.validation.destination of the "
+            "registry."
+        ),
+    ] = None
 
     @property
     def claim_key(self) -> PulsarNamespaceKey:
@@ -405,6 +413,7 @@ class NamespaceSchemaPolicyStatus:
     unmanaged_topics: Annotated[
         tuple[UnmanagedTopic, ...], Field("The first of these topics, at most 20.", max_items=20)
     ] = ()
+    audit: Annotated[AuditStatus | None, Field("The last complete audit. Unset before the first.")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

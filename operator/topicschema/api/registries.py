@@ -348,7 +348,8 @@ class RegistryValidationSpec:
     destination: Annotated[
         str | None,
         Field(
-            "URI of a folder of an object store for Spark's event logs, below spark-events. Default: none.",
+            "URI of a folder of an object store for the tables of audits, below TENANT/NAMESPACE, and for Spark's "
+            "event logs, below spark-events. Audits need s3://. Default: none.",
             max_length=1024,
             rules=STORE_RULES,
         ),

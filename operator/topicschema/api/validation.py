@@ -11,7 +11,8 @@ from typing import Annotated, ClassVar
 from topicschema.api.schema_fields import CelRule, Field, matches, matching, not_matching, one_of
 from topicschema.core.validation_rules import ValidationMode
 
-_DURATION = r"^[1-9][0-9]{0,5}[smhd]$"
+DURATION = r"^[1-9][0-9]{0,5}[smhd]$"
+"""Pattern of a duration: a number, and a unit from seconds to days."""
 # Who names the files need not be who names the account: its token must not go to a host of their choice. What S3 gets
 # is signed for the one request, so it may name a store that is not Amazon's.
 _AZURE = (
@@ -110,7 +111,7 @@ class SampleSpec:
         Field(
             "Only messages published within this time before the run, for instance 168h.",
             max_length=10,
-            pattern=_DURATION,
+            pattern=DURATION,
         ),
     ] = None
     seed: Annotated[

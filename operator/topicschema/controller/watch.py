@@ -16,7 +16,7 @@ from topicschema.controller.handlers import handlers
 from topicschema.controller.watch_middleware import MetadataResponse, Selected, WatchMiddleware, wait_until_served
 from topicschema.reconcile.runtime.event_router import EventRouter
 from topicschema.settings import Settings
-from topicschema.validation.job.manifest import DRIVERS, TOPIC_LABEL
+from topicschema.validation.job.manifest import DRIVERS, MANAGED
 
 _LOG = logging.getLogger(__name__)
 _IDENTITY: Any = "topicschema-controller"  # for kopf's peers, of which there are none; its default needs a user name
@@ -33,7 +33,7 @@ def watched_kinds(settings: Settings) -> dict[Kind, Selected]:
     if not settings.validation.image:
         return kinds
     place = settings.validation.namespace
-    return kinds | {JOB: Selected(place, TOPIC_LABEL), POD: Selected(place, DRIVERS)}
+    return kinds | {JOB: Selected(place, MANAGED), POD: Selected(place, DRIVERS)}
 
 
 class ShutdownSignal:

@@ -112,16 +112,21 @@ class Reason(StrEnum):
     REDACTION_FAILED = "RedactionFailed", Category.OTHER, _EVENT, "A report with values could not be removed after `includeValues` was turned off: [Validation](validation.md#operator)."
     DELETION_SKIPPED = "DeletionSkipped", Category.OTHER, _EVENT, "A resource was deleted, and its schemas stayed at the broker: [Deletion](broker.md#deletion)."
 
+    MESSAGES_UNREADABLE = "MessagesUnreadable", Category.OTHER, _EVENT, "An audit found messages of a topic that its current schema cannot read, and the audit before found none: [Audit a namespace](audit.md#schedule)."
     EXCEPTION_USED = "ExceptionUsed", Category.OTHER, _EVENT, "A version was registered that the policy's strategy refuses, because of an exception in the policy: [Incompatible changes](incompatible-change.md)."
 
     # Reasons of other conditions than Ready: a table of docs/operations.md names them.
     APPLIED = "Applied"
+    AUDIT_FAILED = "AuditFailed"
+    AUDIT_PENDING = "AuditPending"
+    AUDITED = "Audited"
     AUTO_UPDATE_ENABLED = "AutoUpdateEnabled"
     COMPATIBLE = "Compatible"
     CONSUMER_RISK = "ConsumerRisk"
     PASSED = "Passed"
     REACHABLE = "Reachable"
     SETTING_DRIFTED = "SettingDrifted"
+    TOPICS_UNREAD = "TopicsUnread"
     UNMANAGED_VERSION = "UnmanagedVersion"
 
     # Reasons of errors that no condition has.

@@ -3,11 +3,17 @@
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from topicschema.api.kinds import NAMESPACE
+from topicschema.api.metadata import Metadata
 from topicschema.api.policies import NamespaceSchemaPolicy
+from topicschema.api.registries import SchemaRegistry
+from topicschema.api.wire import decode
 from topicschema.broker.broker import Broker
 from topicschema.cluster.client import ApiClient
+from topicschema.cluster.errors import NotFoundError
 from topicschema.cluster.events import EventRecorder
 from topicschema.judging.clock import utc_now
 from topicschema.judging.judge import Judge
@@ -67,6 +73,16 @@ class ReconcileContext:
         if policy.limit_bytes is None:
             return None
         return await self.storage.used_bytes(policy.spec.claim_key)
+
+    async def team_of(self, registry: SchemaRegistry, namespace: str) -> str:
+        """Return the value of the namespace's label that names its team, or ""."""
+        runs = registry.spec.validation
+        if runs is None or runs.team_label is None:
+            return ""
+        with suppress(NotFoundError):
+            wire = await self.client.get(NAMESPACE, "", namespace)
+            return decode(Metadata, wire.get("metadata")).labels.get(runs.team_label, "")
+        return ""
 
     async def broker_of(self, policy: NamespaceSchemaPolicy, *, refresh: bool = False) -> Broker | None:
         """Return the broker of the policy's registry, or None without one. With `refresh`, read its Secrets again.

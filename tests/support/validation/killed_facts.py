@@ -14,7 +14,7 @@ from topicschema.spark.audit.stream import FactStreamReader
 
 
 class KillingFacts(PulsarFacts):
-    """The data source. The process that is killed first creates a file beside that of the survey, which ends `.trace`.
+    """The data source. The process that is killed first creates a file `killed` in the folder of temporary folders.
 
     Spark creates the reader again in each process, so the path is not an argument.
     """
@@ -22,7 +22,7 @@ class KillingFacts(PulsarFacts):
     @override
     def streamReader(self, schema: Any) -> FactStreamReader:
         reader: Any = super().streamReader(schema)
-        trace = Path(reader._survey_file).with_suffix(".trace")
+        trace = Path(reader._survey_file).parents[1] / "killed"
         return FactStreamReader(KillingRows(reader._source.options, trace), reader._survey_file, reader._identity)
 
 

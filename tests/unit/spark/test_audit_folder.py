@@ -64,13 +64,13 @@ def test_tables_change_at_once_or_not_at_all(tmp_path: Path) -> None:
     folder = AuditFolder.create(tmp_path)
     for text in ("first", "second"):
         with folder.replacing_tables() as tables:
-            (tables / "topics").write_text(text)
+            Path(tables, "topics").write_text(text)
     with pytest.raises(FileNotFoundError), folder.replacing_tables() as tables:
-        (tables / "nowhere" / "topics").write_text("third")
-    assert (folder.tables / "topics").read_text() == "second"
+        Path(tables, "nowhere", "topics").write_text("third")
+    assert Path(folder.published, "topics").read_text() == "second"
     with folder.replacing_tables() as tables:
-        (tables / "topics").write_text("fourth")
-    assert (folder.tables / "topics").read_text() == "fourth"
+        Path(tables, "topics").write_text("fourth")
+    assert Path(folder.published, "topics").read_text() == "fourth"
     assert len(list(tmp_path.glob("tables-*"))) == 2  # the former ones remain for queries that read them
 
 

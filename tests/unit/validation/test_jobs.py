@@ -24,8 +24,8 @@ from topicschema.validation.job.manifest import (
     job_name,
     last_part,
     manifest,
+    name_label,
     request_parts,
-    topic_label,
 )
 from topicschema.validation.job.pods import SecretFiles
 
@@ -138,5 +138,5 @@ def test_names_and_labels_are_short_and_differ_by_owner_request_and_attempt() ->
     }
     assert len(names) == 12
     assert all(len(name) <= 63 and "." not in name for name in names)
-    assert topic_label("created") == "created"
-    assert len(topic_label(long.name)) <= 63
+    assert name_label("created") == "created"
+    assert len(name_label(long.name)) <= 63

@@ -84,8 +84,8 @@ def test_a_template_that_is_none_and_a_driver_that_is_no_pod_are_run_failures(tm
         session.settings(1, tmp_path / "nowhere.json", POD)
     with pytest.raises(RunError, match="'much' is no quantity"):
         session.settings(1, template(tmp_path, {"limits": {"memory": "much"}}), POD)
-    with pytest.raises(RunError, match="POD_IP not set"), session.started(1, tmp_path, environ={**POD, "POD_IP": ""}):
-        pass
+    with pytest.raises(RunError, match="POD_IP not set"):
+        session.settings(1, template(tmp_path, {}), {**POD, "POD_IP": ""})
 
 
 def test_a_failed_start_of_spark_is_reported_with_the_api_servers_message() -> None:

@@ -9,6 +9,7 @@ from topicschema.api.kinds import SCHEMA_REGISTRY
 from topicschema.api.registries import AuthenticationSpec, PulsarSpec, SchemaRegistrySpec
 from topicschema.cli.inputs import manifests
 from topicschema.cli.inputs.files import UsageError, read, shown
+from topicschema.validation.job.audits import flow_options
 
 _CREDENTIALS: Final = {
     "token_file": "tokenFile",
@@ -77,13 +78,7 @@ def _credentials(options: Namespace, authentication: AuthenticationSpec | None) 
                 f"{flag.get(missing[0], '--token-file')}"
             )
         if authentication.oauth2 is not None:
-            flow = authentication.oauth2
-            yield "oauth2IssuerUrl", flow.issuer_url
-            yield "oauth2ClientId", flow.client_id
-            if flow.audience:
-                yield "oauth2Audience", flow.audience
-            if flow.scope:
-                yield "oauth2Scope", flow.scope
+            yield from flow_options(authentication.oauth2)
     yield from named.items()
 
 

@@ -84,4 +84,4 @@ def _lines(session: "SparkSession", result: "AuditResult", output: Path, table_f
     if len(result.unread) > _UNREAD:
         yield "… more in the table topics"
     yield ""
-    yield f"Tables: {printable(str(output / result.tables.name))}"
+    yield f"Tables: {printable(str(output / 'tables'))}"

@@ -3,14 +3,14 @@
 `judging.policies` and `core.policy` apply a policy to a topic.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from topicschema import telemetry
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
-from topicschema.api.metadata import Metadata
+from topicschema.api.metadata import ConditionType, Metadata
 from topicschema.api.policies import (
     NamespaceSchemaPolicy,
     NamespaceSchemaPolicySpec,
@@ -21,6 +21,7 @@ from topicschema.api.wire import decode, decode_status
 from topicschema.cluster.errors import NotFoundError
 from topicschema.cluster.events import object_reference
 from topicschema.core.errors import StalledError, TopicSchemaError
+from topicschema.core.reasons import Reason
 from topicschema.core.topics import PulsarNamespaceKey
 from topicschema.judging import history_limit
 from topicschema.judging.policy_rules import missing
@@ -29,11 +30,12 @@ from topicschema.reconcile import status_writer
 from topicschema.reconcile.context import ReconcileContext
 from topicschema.reconcile.policy import status as policy_status
 from topicschema.reconcile.policy.act import write_settings
+from topicschema.reconcile.policy.audit import Audits
 from topicschema.reconcile.policy.claim import acquire_claim
 from topicschema.reconcile.policy.history_conflicts import HistoryConflicts, unchecked
 from topicschema.reconcile.policy.observe import NamespaceState, observe
 from topicschema.reconcile.policy.unmanaged_topics import NONE
-from topicschema.reconcile.runtime.conditions import ObservedAt, not_ready
+from topicschema.reconcile.runtime.conditions import ConditionInput, ObservedAt, not_ready
 from topicschema.reconcile.runtime.object_index import TopicSummary
 from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
 from topicschema.reconcile.status_writer import ERRORS_WITHOUT_STATUS
@@ -54,6 +56,7 @@ class NamespaceSchemaPolicies:
         # The registry of each policy with a limit, and the share of the limit that the policy's histories take.
         self._record_use: dict[Key, tuple[str, float]] = {}
         self._histories = HistoryConflicts(ctx, resync)
+        self._audits = Audits(ctx)
 
     async def broker_of(self, key: Key) -> str:
         """Return the address of the broker that a reconcile of `key` calls, or "" if it is unknown or there is none."""
@@ -68,11 +71,13 @@ class NamespaceSchemaPolicies:
             wire = await self._ctx.client.get(NAMESPACE_SCHEMA_POLICY, key.namespace, key.name)
         except NotFoundError:
             self._remove(key)
+            await self._audits.remove(key)
             return ReconcileResult.DELETED
         metadata = decode(Metadata, wire.get("metadata"), "metadata")
         if metadata.deletion_timestamp is not None:
             self._index_claim(key, wire)
             self._remove(key)  # it governs nothing any more, even while finalizers retain it
+            await self._audits.remove(key)
             return ReconcileResult.DONE
         before = decode_status(NamespaceSchemaPolicyStatus, wire.get("status"))
         moment = ObservedAt(before.conditions, metadata.generation, self._ctx.now())
@@ -81,7 +86,7 @@ class NamespaceSchemaPolicies:
         except ERRORS_WITHOUT_STATUS:
             raise
         except Exception as error:
-            conditions = moment.conditions(not_ready(error))
+            conditions = moment.conditions((*not_ready(error), *_of_audits(before)))
             check = before.history_check if before.observed_generation == metadata.generation else None
             status = replace(
                 before, observed_generation=metadata.generation, conditions=conditions, history_check=check
@@ -105,6 +110,8 @@ class NamespaceSchemaPolicies:
             claim = await acquire_claim(self._ctx, resource, registry, claims)
         except (StalledError, RegistryNotFoundError):
             index.brokers.pop(key, None)
+            if resource.spec.audit is not None:
+                await self._audits.remove(key)
             raise
         index.brokers[key] = registry.address
         stored, resource = resource, resource.at(registry)
@@ -115,10 +122,13 @@ class NamespaceSchemaPolicies:
         counts = await self._counts(key, stored, resource, state, ours)
         record_bytes = await self._record_bytes(key, resource)
         unmanaged = state.unmanaged or NONE
+        audit = await self._audits.reconcile(key, resource, registry)
+        conditions = (*policy_status.conditions(resource, state), *filter(None, (audit.condition,)))
         status = replace(
             counts,
             record_bytes=record_bytes,
-            conditions=moment.conditions(policy_status.conditions(resource, state)),
+            audit=audit.status,
+            conditions=moment.conditions(conditions),
             observed=state.observed,
             registry=resource.status.registry,
             unmanaged_topic_count=unmanaged.count,
@@ -130,6 +140,9 @@ class NamespaceSchemaPolicies:
         if has_space_again or stored.status.registry != resource.status.registry:
             self._enqueue_topics(key)
         await self._notify(key, wire, resource, state)
+        for topic in audit.newly_invalid:
+            note = f"the current schema of {topic} cannot read some of its messages: see the tables of the audit"
+            await self._record(wire, policy_status.Note("Warning", Reason.MESSAGES_UNREADABLE, note))
         return policy_status.pending_error(state) or state.judging_error
 
     async def _record_bytes(self, key: Key, resource: NamespaceSchemaPolicy) -> int | None:
@@ -171,8 +184,11 @@ class NamespaceSchemaPolicies:
         messages = " ".join(condition.message for condition in resource.status.conditions)
         for note in policy_status.notes(state):
             if note.text not in messages:
-                about = object_reference(NAMESPACE_SCHEMA_POLICY, wire)
-                await self._ctx.events.record(about, note.type, note.reason, note.text, "Reconcile")
+                await self._record(wire, note)
+
+    async def _record(self, wire: Mapping[str, Any], note: policy_status.Note) -> None:
+        about = object_reference(NAMESPACE_SCHEMA_POLICY, wire)
+        await self._ctx.events.record(about, note.type, note.reason, note.text, "Reconcile")
 
     async def _counts(
         self,
@@ -238,6 +254,13 @@ class NamespaceSchemaPolicies:
     def _enqueue_topics(self, key: Key) -> None:
         for topic in self._ctx.index.topics_of_policy(key):
             self._ctx.enqueue(topic, 0.0)
+
+
+def _of_audits(status: NamespaceSchemaPolicyStatus) -> Iterator[ConditionInput]:
+    """Yield the condition of audits, by which it is known that there may be a CronJob."""
+    for each in status.conditions:
+        if each.type is ConditionType.AUDITED:
+            yield ConditionInput(each.type, each.status, each.reason, each.message)
 
 
 def _local_names(summaries: _Summaries, claims: PulsarNamespaceKey) -> set[str]:

@@ -17,7 +17,7 @@ from topicschema.core.topics import TopicKey
 from topicschema.reconcile.runtime.object_index import ObjectIndex
 from topicschema.reconcile.runtime.own_writes import OwnWrites
 from topicschema.reconcile.runtime.work_queue import HIGH_PRIORITY, Key
-from topicschema.validation.job.manifest import OWNER_ANNOTATION
+from topicschema.validation.job.manifest import OWNER_ANNOTATION, POLICY_LABEL
 
 _Metadata = Mapping[str, Any]
 _COUNT_SECONDS = 3.0
@@ -129,13 +129,14 @@ class EventRouter:
                 self._enqueue(policy, HIGH_PRIORITY)
 
     def _on_job_or_pod(self, plural: str, metadata: _Metadata, *, is_deleted: bool) -> None:
-        """Enqueue the topic of the Job or pod with priority, because a user waits for it. A pod ends before its Job."""
-        topic = owner_key(metadata)
-        if topic is None:
+        """Enqueue the owner of the Job or pod with priority, because a user waits for it. A pod ends before its Job."""
+        owner = owner_key(metadata)
+        if owner is None:
             return
-        if plural == JOB.plural and not is_deleted and not metadata.get("deletionTimestamp"):
-            self._index.mark_job(topic)
-        self._enqueue(topic, HIGH_PRIORITY)
+        is_there = not is_deleted and not metadata.get("deletionTimestamp")
+        if plural == JOB.plural and owner.plural == TOPIC_SCHEMA.plural and is_there:
+            self._index.mark_job(owner)
+        self._enqueue(owner, HIGH_PRIORITY)
 
 
 def _hash_of_relevant_fields(metadata: _Metadata) -> int:
@@ -156,6 +157,7 @@ def _hash_of_relevant_fields(metadata: _Metadata) -> int:
 
 
 def owner_key(metadata: _Metadata) -> Key | None:
-    """Return the TopicSchema that the metadata of a Job or pod names as its owner, or None."""
+    """Return the TopicSchema or policy that the metadata of a Job or pod names as its owner, or None."""
     namespace, _, name = (metadata.get("annotations") or {}).get(OWNER_ANNOTATION, "").partition("/")
-    return Key(TOPIC_SCHEMA.plural, namespace, name) if namespace and name else None
+    kind = NAMESPACE_SCHEMA_POLICY if POLICY_LABEL in (metadata.get("labels") or {}) else TOPIC_SCHEMA
+    return Key(kind.plural, namespace, name) if namespace and name else None

@@ -23,7 +23,7 @@ from topicschema.cluster.errors import (
 from topicschema.core.errors import TopicSchemaError
 from topicschema.reconcile.runtime.event_router import owner_key
 from topicschema.reconcile.runtime.work_queue import Key
-from topicschema.validation.job.manifest import TOPIC_LABEL
+from topicschema.validation.job.manifest import MANAGED
 from topicschema.validation.job.outcome import ended
 
 _UNFINISHED: Final = "status.successful=0"
@@ -57,13 +57,13 @@ def next_startable(jobs: Iterable[Object], limits: JobLimits) -> Object | None:
 
 
 def is_active(job: Object) -> bool:
-    """Return True if the Job has not ended, is not being deleted, and it names its TopicSchema."""
+    """Return True if the Job has not ended, is not being deleted, and it names its owner."""
     metadata = job["metadata"]
     return ended(job) is None and not metadata.get("deletionTimestamp") and owner_key(metadata) is not None
 
 
 def _namespace(job: Object) -> str:
-    """Return the namespace of the Job's TopicSchema."""
+    """Return the namespace of the Job's TopicSchema or policy."""
     owner = owner_key(job["metadata"])
     return "" if owner is None else owner.namespace
 
@@ -112,7 +112,7 @@ class JobLimiter:
             enqueue(self._oldest, _ENDING)
 
     async def _start_all(self, client: ApiClient) -> None:
-        listed = await client.list(JOB, self.namespace, field_selector=_UNFINISHED, label_selector=TOPIC_LABEL)
+        listed = await client.list(JOB, self.namespace, field_selector=_UNFINISHED, label_selector=MANAGED)
         jobs: list[Object] = [
             job for job in listed if is_active(job) and owner_key(job["metadata"]) not in self._errors
         ]

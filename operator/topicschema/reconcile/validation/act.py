@@ -4,12 +4,11 @@ import asyncio
 from contextlib import suppress
 from typing import Any, Final
 
-from topicschema.api.kinds import CONFIG_MAP, JOB, NAMESPACE, TOPIC_SCHEMA, Object
+from topicschema.api.kinds import CONFIG_MAP, JOB, TOPIC_SCHEMA, Object
 from topicschema.api.metadata import Metadata
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.validation import ValidationStatus
-from topicschema.api.wire import decode
-from topicschema.cluster.errors import ApiRefusedError, ConflictError, ForbiddenError, NotFoundError
+from topicschema.cluster.errors import ApiRefusedError, ConflictError, ForbiddenError
 from topicschema.core.history import History, Owner
 from topicschema.core.schemas import SchemaInfo
 from topicschema.reconcile.context import ReconcileContext
@@ -24,7 +23,6 @@ from topicschema.reconcile.validation.jobs import (
     unended_of,
 )
 from topicschema.reconcile.validation.observe import ValidationState
-from topicschema.reconcile.validation.settings import RequestSpec
 from topicschema.validation import request as validation_request
 from topicschema.validation.job import manifest as job_manifest
 from topicschema.validation.job.manifest import JobRequest
@@ -44,7 +42,7 @@ async def create_job(ctx: ReconcileContext, resource: TopicSchema, state: Valida
     # One at a time, because reading and packing take memory. Packing runs in a thread, to not block other tasks.
     async with ctx.validation.packing:
         versions = await _payloads(ctx, run.target.history)
-        team = await _team(ctx, run, owner.namespace)
+        team = await ctx.team_of(run.settings.registry, owner.namespace)
         identity = validation_settings.JobIdentity(owner, attempt, ctx.validation.namespace, team)
         request = validation_settings.job_request(run, versions, resource.spec.topic, identity, state.due_executors)
         packed = await asyncio.to_thread(request.validation_request.pack)
@@ -60,16 +58,6 @@ async def create_job(ctx: ReconcileContext, resource: TopicSchema, state: Valida
         with suppress(ForbiddenError, ApiRefusedError):  # they have a time to live
             jobs = of_request(await jobs_of(ctx, resource.metadata), run.hash)
             await delete_jobs(ctx, [job for job in jobs if attempt_of(job) < attempt - 1])
-
-
-async def _team(ctx: ReconcileContext, run: RequestSpec, namespace: str) -> str:
-    """Return the value of the namespace's label that names its team, or ""."""
-    label = run.settings.runs.team_label
-    if label is None:
-        return ""
-    with suppress(NotFoundError):
-        return decode(Metadata, (await ctx.client.get(NAMESPACE, "", namespace)).get("metadata")).labels.get(label, "")
-    return ""
 
 
 async def _created(ctx: ReconcileContext, request: JobRequest, manifest: dict[str, Any]) -> Object:

@@ -147,7 +147,7 @@ def manifest(metadata: Metadata, job: str, report: bytes) -> dict[str, Any]:
         "metadata": {
             "name": name_of(metadata),
             "namespace": metadata.namespace,
-            "labels": {job_manifest.TOPIC_LABEL: job_manifest.topic_label(metadata.name)},
+            "labels": {job_manifest.TOPIC_LABEL: job_manifest.name_label(metadata.name)},
             "ownerReferences": [owner | {"name": metadata.name, "uid": metadata.uid, "controller": True}],
         },
         **_content(job, report),

@@ -24,7 +24,7 @@ from topicschema.core.validation_rules import ValidationMode, seconds
 from topicschema.core.verdict import Outcome, Verdict
 from topicschema.judging.policies import ActivePolicy
 from topicschema.validation.job.manifest import JobRequest
-from topicschema.validation.job.pods import CREDENTIALS_FOLDER, Runtime, SecretFiles
+from topicschema.validation.job.pods import CREDENTIALS_FOLDER, Runtime, SecretFiles, credentials_of
 from topicschema.validation.request import (
     FileFormat,
     FileSource,
@@ -142,7 +142,7 @@ class EffectiveSettings:
 
     def mounts(self) -> tuple[SecretFiles, ...]:
         """Return the Secrets that the pods mount."""
-        credentials = _credentials(self.runs.authentication)
+        credentials = credentials_of(self.runs.authentication)
         return (credentials,) if self._files is None and credentials is not None else ()
 
 
@@ -297,22 +297,9 @@ def _sample(spec: SampleSpec) -> Sample:
     return Sample(spec.max_messages, spec.percent or _ALL_PERCENT, seconds(spec.since), spec.seed or 0)
 
 
-def _credentials(authentication: AuthenticationSpec | None) -> SecretFiles | None:
-    if authentication is None:
-        return None
-    token, oauth2, tls = authentication.token, authentication.oauth2, authentication.tls
-    if token is not None:
-        return SecretFiles(CREDENTIALS_FOLDER, token.secret_ref.name, {"token": token.secret_ref.key})
-    if oauth2 is not None:
-        return SecretFiles(CREDENTIALS_FOLDER, oauth2.secret_ref.name, {"secret": oauth2.secret_ref.key})
-    if tls is not None:
-        return SecretFiles(CREDENTIALS_FOLDER, tls.secret_ref.name, {"tls.crt": "tls.crt", "tls.key": "tls.key"})
-    return None
-
-
 def _credential_files(authentication: AuthenticationSpec | None) -> dict[str, Any]:
     """Return the fields of PulsarSource that name the mounted files."""
-    files = _credentials(authentication)
+    files = credentials_of(authentication)
     if authentication is None or files is None:
         return {}
     if authentication.oauth2 is not None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from py4j.protocol import Py4JError
@@ -37,17 +38,18 @@ _NOT_OF_AUDITS: Final = frozenset({"until", "columns", "failondataloss"})
 _OF_FILES: Final = frozenset({"parquet", "orc", "json", "csv", "avro"})
 """Formats of Spark whose tables are folders of files."""
 _MAX_CAUSE: Final = 500
+_PY4J: Final = "An error occurred while calling "
 
 
 @dataclass(frozen=True, slots=True)
 class AuditResult:
-    """Result of an audit. `tables` is the folder with a folder for each table, in the format of the audit.
+    """Result of an audit. `tables` is the folder with a folder for each table, in the format of the audit, for Spark.
 
     `messages` are all retained messages that were judged, and `bad` those with a fault. `unread` are topics that could
     not be read, with the reason. `is_continued` is False if the audit read all messages, and not only new ones.
     """
 
-    tables: Path
+    tables: str
     topics: int
     messages: int
     bad: int
@@ -69,12 +71,14 @@ class VersionSource(Protocol):
 def audit(
     session: "SparkSession",
     options: Mapping[str, str],
-    output: Path,
+    output: Path | str,
     *,
     proposed: str = CURRENT,
     table_format: str = PARQUET,
 ) -> AuditResult:
     """Audit the selected topics or files, and write the tables into `output`, a folder that all of Spark shares.
+
+    `output` is a path, or a URI `s3://BUCKET/PATH`, for which Spark needs Hadoop's S3A.
 
     `options` are those of `pulsar-messages`, where `namespace` may have asterisks after the slash, or those of
     `pulsar-verdicts` for files. `proposed` is `current`, `strict` or the name of a strategy. `table_format` is a format
@@ -91,21 +95,29 @@ def audit(
         if any(name.lower() == "files" for name in options):
             return _of_files(session, options, folder).written(folder, strategy, table_format)
         topics = TopicAudit(session, options, folder)
-        is_continued = folder.demand_stream(topics.identity) and folder.facts.exists()
+        is_continued = folder.demand_stream(topics.identity) and folder.has_facts
         with Admin(topics.options.pulsar) as admin:
             taken = topics.survey(admin)
-        topics.stream()
+        with TemporaryDirectory() as local:
+            taken.write(survey_file := Path(local, "survey.json"))
+            topics.stream(survey_file)
         with Admin(topics.options.pulsar) as admin:  # again: a token may have been replaced meanwhile
             result = topics.read(taken, admin).written(folder, strategy, table_format)
         return replace(result, is_continued=is_continued)
 
 
-def read_table(session: "SparkSession", output: Path, name: str, table_format: str = PARQUET) -> "DataFrame":
-    """Return a table of the last complete audit in the folder `output`."""
+def read_table(session: "SparkSession", output: Path | str, name: str, table_format: str = PARQUET) -> "DataFrame":
+    """Return a table of the last complete audit in the folder `output`, as in `audit`.
+
+    Raises InvalidOptionError if there is none.
+    """
+    tables = AuditFolder.create(output).tables()  # an audit may replace them before a query ends
+    if tables is None:
+        raise InvalidOptionError(f"output {output}: no audit has been completed there")
     reader = session.read.format(table_format)
     if table_format.lower() in _OF_FILES:  # a table without rows has no file that has the columns
         reader = reader.schema(struct_of(name))
-    return reader.load(str((output / "tables").resolve() / name))  # an audit may replace the link before a query ends
+    return reader.load(f"{tables}/{name}")
 
 
 def _strategy(proposed: str) -> ProposedStrategy:
@@ -126,7 +138,7 @@ def _spark_errors() -> Iterator[None]:
 
 def cause_of(text: str) -> str:
     """Return the line of Spark's error that has the cause: the last one of a traceback, or the first one."""
-    lines = [each.strip() for each in text.splitlines() if each.strip()]
+    lines = [each.strip(" :") for each in text.splitlines() if each.strip() and not each.startswith(_PY4J)]
     ours = [each for each in lines if each.startswith("topicschema.")]
     chosen = ours[-1].partition(": ")[2] if ours else lines[0] if lines else "without a message"
     return chosen[:_MAX_CAUSE]
@@ -166,8 +178,8 @@ class ReadTopics:
                 ("verdicts", self._frame("verdicts", derivation.verdict_rows(topics, figures)), False),
                 ("topics", self._frame("topics", derivation.topic_rows(topics, figures)), False),
             ):
-                _write(rows, tables / name, table_format, is_partitioned=is_partitioned)
-        return AuditResult(folder.tables, len(topics), messages, bad, unread, is_continued=False)
+                _write(rows, f"{tables}/{name}", table_format, is_partitioned=is_partitioned)
+        return AuditResult(folder.published, len(topics), messages, bad, unread, is_continued=False)
 
     def _frame(self, name: str, rows: Iterable[Mapping[str, Any]]) -> "DataFrame":
         return derivation.frame(self.session, name, rows)
@@ -202,12 +214,12 @@ class ReadTopics:
             yield RuleFinding(topic, version, finding, earlier[version])
 
 
-def _write(rows: "DataFrame", folder: Path, table_format: str, *, is_partitioned: bool) -> None:
+def _write(rows: "DataFrame", folder: str, table_format: str, *, is_partitioned: bool) -> None:
     """Write a table. One without rows has no partitions, so that it has a file with the columns."""
     if is_partitioned:
-        rows.write.format(table_format).partitionBy(DAY).save(str(folder))
+        rows.write.format(table_format).partitionBy(DAY).save(folder)
     else:
-        rows.coalesce(1).write.format(table_format).save(str(folder))
+        rows.coalesce(1).write.format(table_format).save(folder)
 
 
 class TopicAudit:
@@ -233,19 +245,17 @@ class TopicAudit:
         A release may judge messages in another way. Spark's log of the facts has the full paths of their files.
         """
         names = ("adminurl", "topics", "topicspattern", "namespace", "since")
-        content = json.dumps([__version__, str(self._folder.path), *(self._texts.get(name) for name in names)])
+        content = json.dumps([__version__, self._folder.root, *(self._texts.get(name) for name in names)])
         return hashlib.sha256(content.encode()).hexdigest()
 
     def survey(self, admin: Admin) -> Survey:
-        """Return the survey of the topics, which the stream reads from a file of the folder."""
+        """Return the survey of the topics."""
         selection = self.options.selection
         if self._globs:
             selection = replace(selection, namespaces=namespaces(admin, self._globs))
         now = time.time_ns() // 1_000_000
         since = None if self.options.since is None else self.options.since.at(now) // _HOUR * _HOUR
-        taken = survey(admin, selection, since).continued(self._folder.last_offset(), self._errors())
-        taken.write(self._folder.survey)
-        return taken
+        return survey(admin, selection, since).continued(self._folder.last_offset(), self._errors())
 
     def read(self, taken: Survey, admin: Admin) -> ReadTopics:
         """Return the facts of the topics of the survey."""
@@ -255,12 +265,12 @@ class TopicAudit:
         )
         return ReadTopics(self._session, self._facts(), topics, AdminVersions(admin, taken), taken.since)
 
-    def stream(self) -> None:
-        """Read what is new into the folder's facts."""
-        more = {facts.SURVEY_FILE: str(self._folder.survey), facts.IDENTITY: self.identity}
+    def stream(self, survey_file: Path) -> None:
+        """Read what is new, up to the end of the survey in that file, into the folder's facts."""
+        more = {facts.SURVEY_FILE: str(survey_file), facts.IDENTITY: self.identity}
         stream = self._session.readStream.format(facts.FORMAT).options(**self._named | more).load()
-        writer = stream.writeStream.format("parquet").option("path", str(self._folder.facts))
-        writer = writer.option("checkpointLocation", str(self._folder.checkpoint)).trigger(availableNow=True)
+        writer = stream.writeStream.format("parquet").option("path", self._folder.facts)
+        writer = writer.option("checkpointLocation", self._folder.checkpoint).trigger(availableNow=True)
         query = writer.start()
         try:
             query.awaitTermination()
@@ -269,9 +279,9 @@ class TopicAudit:
 
     def _facts(self) -> "DataFrame":
         schema = columns.struct(None, facts.COLUMNS)
-        if not self._folder.facts.exists():
+        if not self._folder.has_facts:
             return self._session.createDataFrame([], schema)
-        return self._session.read.schema(schema).parquet(str(self._folder.facts))
+        return self._session.read.schema(schema).parquet(self._folder.facts)
 
     def _errors(self) -> Mapping[tuple[str, str], str | None]:
         """Return the error, or None, of each topic and candidate with facts."""
@@ -318,8 +328,8 @@ def _of_files(session: "SparkSession", options: Mapping[str, str], folder: Audit
     parsed = FileOptions.of({name: value for name, value in options.items() if name.lower() != "columns"})
     folder.delete_stream()
     rows = session.read.format(facts.FORMAT).options(**options).load()
-    rows.write.parquet(str(folder.facts))
-    written = session.read.schema(columns.struct(None, facts.COLUMNS)).parquet(str(folder.facts))
+    rows.write.parquet(folder.facts)
+    written = session.read.schema(columns.struct(None, facts.COLUMNS)).parquet(folder.facts)
     numbers = [number for number, info in parsed.versions.items() if info.content_hash == parsed.reader.content_hash]
     newest = None if not numbers else (numbers[-1], parsed.reader.content_hash)
     names = sorted(name for (name,) in written.select("topic").distinct().collect())

@@ -40,7 +40,7 @@ class TopicOnPage:
         return int(self.verdict.get("losses") or 0) + int(self.verdict.get("unreadable") or 0)
 
 
-def page_of(session: "SparkSession", output: Path, table_format: str = PARQUET) -> str:
+def page_of(session: "SparkSession", output: Path | str, table_format: str = PARQUET) -> str:
     """Return the HTML page of the last complete audit in the folder `output`."""
     rows = {name: read_table(session, output, name, table_format) for name in ("topics", "verdicts")}
     verdicts = {row.topic: row.asDict() for row in rows["verdicts"].collect()}

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -17,6 +17,8 @@ from topicschema.validation.request import Packed, ValidationRequest
 
 TOPIC_LABEL: Final = f"{GROUP}/topicschema"
 """Label with the name of the Job's TopicSchema. A name that is too long for a label is shortened."""
+POLICY_LABEL: Final = f"{GROUP}/policy"
+"""Label with the name of the policy of an audit. Without it, a Job belongs to a TopicSchema."""
 NAMESPACE_LABEL: Final = f"{GROUP}/namespace"
 UID_LABEL: Final = f"{GROUP}/uid"
 TEAM_LABEL: Final = f"{GROUP}/team"
@@ -28,6 +30,8 @@ ROLE_LABEL: Final = f"{GROUP}/role"
 """Label with `driver` or `executor`, which NetworkPolicies select."""
 DRIVERS: Final = f"{TOPIC_LABEL},{ROLE_LABEL}=driver"
 """Selector of the pods that report verdicts."""
+MANAGED: Final = "app.kubernetes.io/managed-by=topicschema"
+"""Selector of all Jobs of the operator."""
 ATTEMPT_ANNOTATION: Final = f"{GROUP}/attempt"
 REQUEST_ANNOTATION: Final = f"{GROUP}/validation-request-sha256"
 """Annotation with the hash of the request's text. A verdict must name the same hash."""
@@ -82,8 +86,8 @@ def job_name(owner: Owner, request_hash: str, attempt: int) -> str:
     return f"{owner.name.replace('.', '-')[:length].rstrip('-')}-check-{digest}"
 
 
-def topic_label(name: str) -> str:
-    """Return the value of TOPIC_LABEL for a TopicSchema of that name."""
+def name_label(name: str) -> str:
+    """Return the value of a label for an object of that name."""
     if len(name) <= _LABEL_LENGTH:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:_HASH]
@@ -184,7 +188,7 @@ def labels(request: JobRequest) -> dict[str, str]:
     return {
         "app.kubernetes.io/managed-by": "topicschema",
         "app.kubernetes.io/component": "validation",
-        TOPIC_LABEL: topic_label(request.owner.name),
+        TOPIC_LABEL: name_label(request.owner.name),
         NAMESPACE_LABEL: request.owner.namespace,
         UID_LABEL: request.owner.uid,
         REQUEST_LABEL: request_label(request.request_hash),
@@ -193,7 +197,7 @@ def labels(request: JobRequest) -> dict[str, str]:
 
 def selector_of(namespace: str, name: str) -> str:
     """Return the selector of the Jobs of a TopicSchema of this name, with those of a former one."""
-    return f"{NAMESPACE_LABEL}={namespace},{TOPIC_LABEL}={topic_label(name)}"
+    return f"{NAMESPACE_LABEL}={namespace},{TOPIC_LABEL}={name_label(name)}"
 
 
 def _owner(request: JobRequest) -> dict[str, str]:
@@ -201,11 +205,16 @@ def _owner(request: JobRequest) -> dict[str, str]:
 
 
 def _pod_metadata(request: JobRequest, role: str) -> Object:
+    return pod_metadata(request.template, labels(request), _owner(request), role)
+
+
+def pod_metadata(
+    template: TemplateSpec, own_labels: Mapping[str, str], annotations: Mapping[str, str], role: str
+) -> Object:
     """Return labels and annotations of a pod. Those of the template never replace the operator's."""
-    template = request.template
     return {
-        "labels": {**template.labels, **labels(request), ROLE_LABEL: role},
-        "annotations": {**template.annotations, **_owner(request)},
+        "labels": {**template.labels, **own_labels, ROLE_LABEL: role},
+        "annotations": {**template.annotations, **annotations},
     }
 
 
@@ -227,33 +236,46 @@ def _failure_rules() -> list[Object]:
 
 
 def _driver(request: JobRequest, parts: int) -> Object:
-    sources = [{"configMap": {"name": part_map(request.name, n)}} for n in range(parts)]
     made = pod(CONTAINER, request.image, request.template, request.mounts)
+    maps = [part_map(request.name, n) for n in range(parts)]
+    return driver_pod(made, "driver", maps, has_executors=request.validation_request.executors > 0)
+
+
+def driver_pod(made: Object, program: str, config_maps: Sequence[str], *, has_executors: bool) -> Object:
+    """Return the spec of a pod as that of a driver. `config_maps` are the names of those in REQUEST_FOLDER.
+
+    `program` is that of the image's entry point.
+    """
     (container,) = made["containers"]
     container |= {
-        "args": ["driver", REQUEST_FOLDER],
+        "args": [program, REQUEST_FOLDER],
         "env": [*container["env"], *_identity()],
         "terminationMessagePath": "/dev/termination-log",
         "terminationMessagePolicy": "File",
     }
-    if request.validation_request.executors:
-        container["env"].append({"name": "TOPICSCHEMA_EXECUTOR_IMAGE", "value": request.image})
+    if has_executors:
+        container["env"].append({"name": "TOPICSCHEMA_EXECUTOR_IMAGE", "value": container["image"]})
         container["ports"] = [
             {"name": "driver", "containerPort": DRIVER_PORT},
             {"name": "blocks", "containerPort": BLOCKS_PORT},
         ]
+    sources = [{"configMap": {"name": name}} for name in config_maps]
     made["volumes"].append({"name": "request", "projected": {"sources": sources}})
     container["volumeMounts"].append({"name": "request", "mountPath": REQUEST_FOLDER, "readOnly": True})
-    return made | {"automountServiceAccountToken": request.validation_request.executors > 0}
+    return made | {"automountServiceAccountToken": has_executors}
 
 
 def _executor(request: JobRequest) -> Object:
-    """Return the pod template from which the driver creates its executors. Spark adds the command."""
     made = pod("executor", request.image, request.template, request.mounts)
+    return executor_template(made, _pod_metadata(request, "executor"))
+
+
+def executor_template(made: Object, metadata: Object) -> Object:
+    """Return the pod template from which a driver creates its executors. Spark adds the command."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": _pod_metadata(request, "executor"),
+        "metadata": metadata,
         "spec": made | {"automountServiceAccountToken": False},
     }
 

@@ -116,6 +116,16 @@ def refused(what: str, message: str) -> CouldNotRun:
     return CouldNotRun(_after(what, message), is_over=False)
 
 
+def failure_of(job: Object, pods: Sequence[Object]) -> str:
+    """Return why a Job whose pods report no verdict has no result. `pods` are all of its pods, the newest last."""
+    end = ended(job) or {}
+    if end.get("type") == "Complete":
+        return "its pod was removed before its result was read"
+    if end.get("reason") == "DeadlineExceeded":
+        return f"it did not end within {job['spec'].get('activeDeadlineSeconds')} seconds"
+    return _failure(pods).why
+
+
 def ended(job: Object) -> Object | None:
     """Return the condition by which the Job has ended. Return None if it has not."""
     conditions = (job.get("status") or {}).get("conditions") or ()

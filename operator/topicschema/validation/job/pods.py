@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from topicschema.api.kinds import Object
+from topicschema.api.registries import AuthenticationSpec
 from topicschema.api.validation_pods import TemplateSpec
 from topicschema.api.wire import encode
 from topicschema.validation.request import SPARK_FROM_SECONDS
@@ -54,6 +55,20 @@ class SecretFiles:
             "name": self.folder.strip("/"),
             "secret": {"secretName": self.secret, "items": items, "defaultMode": _READABLE},
         }
+
+
+def credentials_of(authentication: AuthenticationSpec | None) -> SecretFiles | None:
+    """Return the files of the credentials, or None without any."""
+    if authentication is None:
+        return None
+    token, oauth2, tls = authentication.token, authentication.oauth2, authentication.tls
+    if token is not None:
+        return SecretFiles(CREDENTIALS_FOLDER, token.secret_ref.name, {"token": token.secret_ref.key})
+    if oauth2 is not None:
+        return SecretFiles(CREDENTIALS_FOLDER, oauth2.secret_ref.name, {"secret": oauth2.secret_ref.key})
+    if tls is not None:
+        return SecretFiles(CREDENTIALS_FOLDER, tls.secret_ref.name, {"tls.crt": "tls.crt", "tls.key": "tls.key"})
+    return None
 
 
 def pod(container: str, image: str, template: TemplateSpec, mounts: tuple[SecretFiles, ...]) -> Object:

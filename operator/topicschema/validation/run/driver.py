@@ -18,6 +18,7 @@ from typing import Final
 from topicschema.core.errors import TopicSchemaError
 from topicschema.validation.errors import InvalidRequestError
 from topicschema.validation.job import log_protocol
+from topicschema.validation.job.manifest import EXECUTOR_TEMPLATE
 from topicschema.validation.job.result import MAX_BYTES, PASSED_STATUS, ExecutorsNeeded
 from topicschema.validation.report.report import Report
 from topicschema.validation.request import ValidationRequest, read
@@ -74,7 +75,8 @@ def _end(request: ValidationRequest, folder: Path) -> Report | ExecutorsNeeded:
         if needed := Workload.of(request, plan).executors(request):
             return ExecutorsNeeded(request_hash=request.sha256, executors=needed)
         return runner.run(request, source, plan=plan, progress=progress)
-    with session.started(request.executors, folder, request.event_log) as spark:
+    spark_settings = session.settings(request.executors, folder / EXECUTOR_TEMPLATE)
+    with session.started(spark_settings, request.event_log) as spark:
         return runner.run(request, source, plan=plan, workers=spark, progress=progress)
 
 

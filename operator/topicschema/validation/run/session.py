@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from topicschema.validation.errors import RunError
-from topicschema.validation.job.manifest import BLOCKS_PORT, DRIVER_PORT, EXECUTOR_TEMPLATE
+from topicschema.validation.job.manifest import BLOCKS_PORT, DRIVER_PORT
 from topicschema.validation.request import shown
 
 if TYPE_CHECKING:
@@ -62,28 +62,20 @@ _NEEDED: Final = (
 
 
 @contextmanager
-def started(
-    executors: int, folder: Path, event_log: str | None = None, environ: Mapping[str, str] = os.environ
-) -> "Iterator[SparkSession]":
-    """Yield a SparkSession with this number of executors, and stop it.
+def started(spark_settings: Mapping[str, str], event_log: str | None = None) -> "Iterator[SparkSession]":
+    """Yield a SparkSession with these settings, and stop it. Raises RunError if Spark does not start.
 
     Afterwards, Spark's event log is in the folder with the URI `event_log`, if it is set and can be written to.
-
-    Raises RunError if this is not a pod that may create executors, or if Spark fails.
     """
-    missing = [name for name in _NEEDED if not environ.get(name)]
-    if missing:
-        raise RunError(f"executors need a driver that is a pod: {', '.join(missing)} not set")
     from py4j.protocol import Py4JError  # noqa: PLC0415  # a JVM, only if there are executors
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
     from pyspark.errors import PySparkException  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     with TemporaryDirectory() as logs:
-        own = settings(executors, folder / EXECUTOR_TEMPLATE, environ)
-        spark_settings = own if event_log is None else {**own, **event_log_settings(logs)}
+        all_settings = spark_settings if event_log is None else {**spark_settings, **event_log_settings(logs)}
         try:
-            context = SparkContext(conf=SparkConf().setAll(list(spark_settings.items())))
+            context = SparkContext(conf=SparkConf().setAll(list(all_settings.items())))
         except (Py4JError, PySparkException, ConnectionError) as error:
             raise RunError(f"Spark does not start: {cause_of(error)}") from None
         context.pythonExec = sys.executable  # Spark's setting for the Python executable applies to spark-submit only
@@ -131,8 +123,14 @@ def cause_of(error: Exception) -> str:
     return " ".join((text if from_server is None else from_server[1]).split())[:_MAX_LENGTH]
 
 
-def settings(executors: int, template: Path, environ: Mapping[str, str]) -> Mapping[str, str]:
-    """Return Spark's settings."""
+def settings(executors: int, template: Path, environ: Mapping[str, str] = os.environ) -> Mapping[str, str]:
+    """Return Spark's settings for this number of executors. Raises RunError if this is not a pod that may create them.
+
+    `template` is the file with the pod of an executor.
+    """
+    missing = [name for name in _NEEDED if not environ.get(name)]
+    if missing:
+        raise RunError(f"executors need a driver that is a pod: {', '.join(missing)} not set")
     address = f"https://{_bracketed(environ['KUBERNETES_SERVICE_HOST'])}:{environ['KUBERNETES_SERVICE_PORT']}"
     return {
         "spark.master": f"k8s://{address}",
@@ -166,21 +164,32 @@ def settings(executors: int, template: Path, environ: Mapping[str, str]) -> Mapp
 
 def _sizes(template: Path) -> Mapping[str, str]:
     """Return the executor settings for which Spark would overwrite the values of the template, with those values."""
-    try:
-        (container,) = json.loads(template.read_text(encoding="utf-8"))["spec"]["containers"]
-    except (OSError, ValueError, KeyError) as error:
-        raise RunError(f"the executors' template cannot be read: {type(error).__name__}") from None
-    resources = container.get("resources") or {}
-    requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
+    requests, limits = _resources(template)
     memory = quantity(limits.get("memory") or requests.get("memory") or "2Gi")
     cores = quantity(requests.get("cpu") or limits.get("cpu") or "1")
     sizes = {
         "spark.executor.memory": f"{_HEAP >> 20}m",
         "spark.executor.memoryOverhead": f"{max(_LEAST_OVERHEAD, int(memory) - _HEAP) >> 20}m",
-        "spark.executor.cores": str(max(1, math.ceil(cores))),
+        "spark.executor.cores": str(cores_of(template)),
         "spark.kubernetes.executor.request.cores": f"{cores:g}",
     }
     return sizes | ({"spark.kubernetes.executor.limit.cores": str(limits["cpu"])} if "cpu" in limits else {})
+
+
+def cores_of(template: Path) -> int:
+    """Return the cores of each pod of a run, rounded up. `template` is as in `settings`."""
+    requests, limits = _resources(template)
+    return max(1, math.ceil(quantity(requests.get("cpu") or limits.get("cpu") or "1")))
+
+
+def _resources(template: Path) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return the requests and the limits of the template's container."""
+    try:
+        (container,) = json.loads(template.read_text(encoding="utf-8"))["spec"]["containers"]
+    except (OSError, ValueError, KeyError) as error:
+        raise RunError(f"the executors' template cannot be read: {type(error).__name__}") from None
+    resources = container.get("resources") or {}
+    return resources.get("requests") or {}, resources.get("limits") or {}
 
 
 def quantity(text: str) -> float:

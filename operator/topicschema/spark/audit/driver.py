@@ -1,0 +1,152 @@
+"""Program of an audit's pod: `python -m topicschema.spark.audit.driver FOLDER` with the configuration in FOLDER.
+
+The termination message is the AuditDocument, or the reason for a failure. The exit status is 0, or 3 for a known
+reason.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs, urlsplit
+
+from topicschema.api.audits import AuditFigures, AuditFinding
+from topicschema.api.wire import decode
+from topicschema.core.errors import TopicSchemaError
+from topicschema.spark.audit.application import AuditResult, audit, read_table
+from topicschema.spark.audit.folder import AuditFolder
+from topicschema.spark.audit.page import page_of
+from topicschema.validation.job.audits import CONFIG_FILE, AuditConfig, AuditDocument
+from topicschema.validation.job.manifest import EXECUTOR_TEMPLATE
+from topicschema.validation.job.result import MAX_BYTES
+from topicschema.validation.run import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FAILED: Final = 3
+BUG: Final = 70
+_TERMINATION_LOG: Final = "/dev/termination-log"
+_LISTED: Final = 20
+_SQL: Final[Mapping[str, str]] = {
+    "spark.app.name": "topicschema audit",
+    "spark.driver.memory": "1g",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+_CREDENTIALS: Final = "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the audit and return the exit status."""
+    parser = argparse.ArgumentParser(prog="topicschema.spark.audit.driver", description=__doc__)
+    parser.add_argument("folder", type=Path, help="folder with the configuration")
+    default = os.environ.get("TOPICSCHEMA_TERMINATION_LOG", _TERMINATION_LOG)
+    parser.add_argument("--termination-log", type=Path, default=Path(default), help="file for the result")
+    options = parser.parse_args(arguments)
+    try:
+        document = _audited(options.folder)
+    except TopicSchemaError as error:
+        return _failed(options.termination_log, f"{error.reason}: {error.message}", FAILED)
+    except Exception as error:  # noqa: BLE001  # Python's status 1 would not say that it is a bug
+        traceback.print_exc()
+        return _failed(options.termination_log, f"a bug: {type(error).__name__}; see its log", BUG)
+    options.termination_log.write_bytes(document.text)
+    return 0
+
+
+def _audited(folder: Path) -> AuditDocument:
+    config = decode(AuditConfig, json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8")))
+    with _session(config, folder) as spark:
+        output = AuditFolder.create(config.output)
+        before = _invalid_topics(spark, config.output) if output.tables() is not None else {}
+        result = audit(spark, config.options, config.output, proposed=config.proposed.lower())
+        with output.files.open_output_stream("audit.html") as file:
+            file.write(page_of(spark, config.output).encode())
+        now = _invalid_topics(spark, config.output)
+        newly = sorted(now.keys() - before.keys(), key=lambda name: (-now[name], name))
+        return AuditDocument(figures=_figures(spark, config.output, result), newly_invalid=tuple(newly[:_LISTED]))
+
+
+@contextmanager
+def _session(config: AuditConfig, folder: Path) -> "Iterator[SparkSession]":
+    """Yield Spark with as many executors as its tasks need, up to the maximum, or without any in this process."""
+    template = folder / EXECUTOR_TEMPLATE
+    if config.max_executors:
+        settings = {
+            **session.settings(1, template),
+            "spark.executor.maxNumFailures": str(6 * config.max_executors),
+            "spark.dynamicAllocation.enabled": "true",
+            "spark.dynamicAllocation.minExecutors": "1",
+            "spark.dynamicAllocation.maxExecutors": str(config.max_executors),
+        }
+    else:
+        settings = {"spark.master": f"local[{session.cores_of(template)},4]", "spark.driver.host": "127.0.0.1"}
+        settings["spark.driver.bindAddress"] = "127.0.0.1"
+    with session.started({**settings, **_SQL, **store_settings(config.output)}, config.event_log) as spark:
+        yield spark
+
+
+def store_settings(uri: str) -> Mapping[str, str]:
+    """Return the settings of Spark for a folder of an object store, with the options of the URI.
+
+    The credentials are those of the pod's identity, as AWS' SDK finds them.
+    """
+    options = {name: values[-1] for name, values in parse_qs(urlsplit(uri).query).items()}
+    settings = {"aws.credentials.provider": _CREDENTIALS}
+    if "endpoint_override" in options:
+        is_plain = options.get("scheme") == "http"
+        settings["endpoint"] = f"{'http' if is_plain else 'https'}://{options['endpoint_override']}"
+        settings |= {"path.style.access": "true", "connection.ssl.enabled": str(not is_plain).lower()}
+    if "region" in options or "endpoint_override" in options:  # a store that is not Amazon's takes any region
+        settings["endpoint.region"] = options.get("region", "us-east-1")
+    return {f"spark.hadoop.fs.s3a.{name}": value for name, value in settings.items()}
+
+
+def _invalid_topics(spark: "SparkSession", output: str) -> Mapping[str, int]:
+    """Return the topics with messages that consumers cannot read, and the number of these messages."""
+    rows = read_table(spark, output, "verdicts").where("unreadable > 0").select("topic", "unreadable").collect()
+    return {row.topic: row.unreadable for row in rows}
+
+
+def _figures(spark: "SparkSession", output: str, result: AuditResult) -> AuditFigures:
+    findings = read_table(spark, output, "findings")
+    rows = findings.orderBy(findings.messages.desc(), "topic", "schema_version", "rule", "reason", "path", "direction")
+    return AuditFigures(
+        topics=result.topics,
+        messages=result.messages,
+        invalid=result.bad,
+        unread_topics=len(result.unread),
+        findings=tuple(
+            AuditFinding(
+                topic=row.topic,
+                schema_version=row.schema_version,
+                rule=row.rule or row.reason,
+                path=row.path[:1024],
+                messages=row.messages,
+            )
+            for row in rows.limit(_LISTED).collect()
+        ),
+        tables=result.tables,
+    )
+
+
+def _failed(log: Path, why: str, status: int) -> int:
+    print(why, file=sys.stderr, flush=True)
+    log.write_bytes(why.encode(errors="replace")[:MAX_BYTES])
+    return status
+
+
+if __name__ == "__main__":
+    # The first process of a container ignores signals without a handler. A deleted pod would stay for its grace period.
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(128 + signal.SIGTERM))
+    sys.exit(main())
