@@ -7,6 +7,7 @@ CI=true that is a failure. `make e2e` runs it; `make test` does not.
 import functools
 import secrets
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from support import tiers
 from support.kubernetes.operator_pods import install
 from support.kubernetes.pods import Pods
 from support.validation.node_namespace import RetainedShop
+from support.validation.pod_object_store import PodStore
 from support.validation.topic_messages import RetainedTopic
 from testbed import brokers, helm, images, maven, nodes
 from testbed.errors import SourceMissingError, TestbedError
@@ -92,6 +94,12 @@ def own_node(node: Node | ExistingNode) -> Node:
     if isinstance(node, ExistingNode):
         pytest.skip("the node is not the testbed's")
     return node
+
+
+@pytest.fixture
+def store(own_node: Node, tmp_path: Path) -> PodStore:
+    """Return a store that pods reach."""
+    return PodStore.start(own_node, tmp_path)
 
 
 @pytest.fixture(scope="session")

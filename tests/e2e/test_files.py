@@ -1,26 +1,18 @@
 """A gate over files in an object store, in restricted pods with the node's identity."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from support.validation.node_namespace import RetainedShop, conditions
 from support.validation.pod_object_store import PodStore
 from support.validation.topic_orders import NARROWER, NARROWER_STILL, WIDER, WRITTEN, Share, whole
-from testbed.kind import Node
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
 _COUNT = 20_000
 _FILE = "archive/orders/created/1.parquet"
 _AT_ONCE = {"resources": {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}}}
-
-
-@pytest.fixture
-def store(own_node: Node, tmp_path: Path) -> PodStore:
-    """Return a store that pods reach."""
-    return PodStore.start(own_node, tmp_path)
 
 
 def test_one_executor_and_one_pod_have_the_same_result_of_files_that_the_node_s_identity_may_read(

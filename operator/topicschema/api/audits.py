@@ -11,7 +11,7 @@ _CRON = "[-0-9A-Za-z*/,?]+"
 
 
 class AuditProposal(StrEnum):
-    """The strategy that compares the current schemas with the versions of retained messages. Current compares nothing."""
+    """The strategy that compares current schemas with the versions of retained messages. Current compares nothing."""
 
     CURRENT = "Current"
     STRICT = "Strict"

@@ -100,12 +100,13 @@ class RetainedShop:
         pulsar: Mapping[str, str] | None = None,
         template: Mapping[str, Any] | None = None,
         executors: int = 0,
+        **validation: Any,
     ) -> None:
-        """Apply the registry and its Secrets; see `govern`."""
+        """Apply the registry and its Secrets; see `govern`. `validation` are further fields of its spec.validation."""
         credentials = self.broker.credentials
         own, reader = ({}, {}) if credentials is None else self._apply_credentials(credentials)
         connection = {"adminURL": self.broker.admin_url, "serviceURL": self.broker.service_url, **own, **(pulsar or {})}
-        runs = {"podTemplate": template or _SMALL, "maxExecutors": executors, **reader}
+        runs = {"podTemplate": template or _SMALL, "maxExecutors": executors, **reader, **validation}
         self._apply(registry(self.pods.namespace, connection, validation=runs))
 
     def apply_policy(self, *, reason: str = "Active", **spec: Any) -> None:
@@ -177,6 +178,12 @@ class RetainedShop:
     def _partitions(self) -> list[str]:
         whole, count = self.topic.full_name, self.topic.partitions
         return [f"{whole}-partition-{number}" for number in range(count)] if count else [whole]
+
+    def audited(self, reason: str, seconds: int = _SECONDS) -> Object:
+        """Return the policy's status once its condition Audited has that reason."""
+        self._wait(_POLICY, _condition("Audited", "reason"), reason, seconds)
+        status: Object = self._get(_POLICY)["status"]
+        return status
 
     def propose(self, schema: Mapping[str, Any], **more: Any) -> None:
         """Apply the TopicSchema with that text, and with these further fields."""
