@@ -25,7 +25,7 @@ class ObjectStore:
         """Start a store of the folder's files at that address. It ends with the instance."""
         store = cls(ports.free(), folder, host)
         arguments = (host, str(store.port), str(folder), store.key, store.secret)
-        instance.run("object-store", [sys.executable, "-m", "testbed.object_store", *arguments])
+        instance.run(f"object-store-{store.port}", [sys.executable, "-m", "testbed.object_store", *arguments])
         wait_until_listening(store.port, host)
         return store
 

@@ -41,7 +41,9 @@ class PodStore:
         store = ObjectStore.start(node.instance, folder, host)
         arguments = (host, str(identity), store.key, store.secret)
         python = {"PYTHONPATH": str(Path(__file__).parents[2])}
-        node.instance.run("instance-metadata", [sys.executable, "-m", "testbed.instance_metadata", *arguments], python)
+        node.instance.run(
+            f"instance-metadata-{identity}", [sys.executable, "-m", "testbed.instance_metadata", *arguments], python
+        )
         wait_until_listening(identity, host)
         return cls(node, store, identity)
 
