@@ -8,7 +8,9 @@ import pytest
 from sqlalchemy import column, func, select, table
 
 from postgresql.conftest import open_storage
+from testbed import ports
 from testbed.certificates import Authority
+from testbed.instances import Instance
 from testbed.postgresql import PostgreSQL
 from topicschema.cluster.errors import ConflictError
 from topicschema.core.topics import Topic, TopicKey
@@ -141,6 +143,14 @@ class Writers:
         return True
 
 
+async def assert_whole(storage: PostgresStorage) -> None:
+    """Assert that the history has each version of the writers once."""
+    history = (await storage.get_history(KEY)).history
+    assert [each.schema_version for each in history.entries] == list(range(WRITERS * WRITES))
+    contents = [(await storage.get(KEY, 0, each)).schema.decode() for each in history.entries]
+    assert sorted(contents) == sorted(f"{number} {each}" for number in range(WRITERS) for each in range(WRITES))
+
+
 async def test_a_restart_during_writes_loses_nothing_and_writes_nothing_twice(
     server: PostgreSQL, schema_url: str
 ) -> None:
@@ -158,11 +168,7 @@ async def test_a_restart_during_writes_loses_nothing_and_writes_nothing_twice(
     await asyncio.gather(restart(), *map(writers.run, range(WRITERS)))
     assert writers.failures
 
-    history = (await reader.get_history(KEY)).history
-    assert [each.schema_version for each in history.entries] == list(range(WRITERS * WRITES))
-    contents = [(await another.get(KEY, 0, each)).schema.decode() for each in history.entries]
-    assert sorted(contents) == sorted(f"{number} {each}" for number in range(WRITERS) for each in range(WRITES))
-
+    await assert_whole(reader)
     await append(another, late, text("one"))
     expected = [KEY, late]  # the stream continues with what changed meanwhile
     while expected:
@@ -170,3 +176,27 @@ async def test_a_restart_during_writes_loses_nothing_and_writes_nothing_twice(
             expected.pop(0)
     for closing in (stream, reader, another):
         await closing.aclose()
+
+
+async def test_a_failover_to_a_standby_during_writes_loses_nothing_and_writes_nothing_twice(
+    server: PostgreSQL, instance: Instance
+) -> None:
+    del server  # only marks the test: this one has two servers of its own
+    primary = await asyncio.to_thread(PostgreSQL.start, instance)
+    standby = await asyncio.to_thread(primary.start_standby, instance)
+    both = f"{ports.LOOPBACK}:{primary.port},{ports.LOOPBACK}:{standby.port}"
+    url = primary.url(target_session_attrs="read-write").replace(f"{ports.LOOPBACK}:{primary.port}", both)
+    writers = Writers(url)
+
+    async def fail_over() -> None:
+        await writers.are_half_done.wait()
+        primary.program.send(signal.SIGQUIT)
+        await asyncio.to_thread(primary.program.wait)
+        await asyncio.to_thread(standby.promote)
+
+    await asyncio.gather(fail_over(), *map(writers.run, range(WRITERS)))
+    assert writers.failures
+    storage = open_storage(url)
+    await assert_whole(storage)
+    await storage.aclose()
+    await asyncio.to_thread(standby.program.kill)

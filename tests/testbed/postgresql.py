@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -37,10 +38,33 @@ class PostgreSQL:
     @classmethod
     def start(cls, instance: Instance) -> Self:
         """Start a server of the instance. Raises SourceMissingError if Debian's package is missing."""
+        password = secrets.token_hex(8)
+        options = ["--no-sync", "--username=admin", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C"]
+        return cls._start(instance, password, lambda secret: ["initdb", f"--pwfile={secret}", *options])
+
+    def start_standby(self, instance: Instance) -> Self:
+        """Start a server that follows this one. Each commit here then waits for the other."""
+        address = f"host={ports.LOOPBACK} port={self.port} user=admin password={self.password}"
+        options = ["--no-sync", "--checkpoint=fast", "--write-recovery-conf", f"--dbname={address}"]
+        standby = self._start(instance, self.password, lambda _: ["pg_basebackup", *options])
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+            connection.execute("SELECT pg_reload_conf()")
+        return standby
+
+    def promote(self) -> None:
+        """Make a standby a primary server, which accepts writes."""
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET synchronous_standby_names = ''")
+            connection.execute("SELECT pg_promote()")
+
+    @classmethod
+    def _start(cls, instance: Instance, password: str, make: Callable[[Path], list[str]]) -> Self:
+        """Start a server whose data folder that program makes with these arguments, from the file with the password."""
         programs = find(Progress())
         folder = Path(tempfile.mkdtemp(prefix="topicschema-postgresql-"))  # the account cannot enter root's folders
         instance.supervision.request("at_end", arguments=["rm", "-rf", str(folder)])
-        port, password, is_root = ports.free(), secrets.token_hex(8), os.geteuid() == 0
+        port, is_root = ports.free(), os.geteuid() == 0
         (secret := folder / "password").write_text(password)
         certificate = Authority.at(folder / "pki").issue("server", [ports.LOOPBACK])
         if is_root:
@@ -48,22 +72,22 @@ class PostgreSQL:
                 shutil.chown(each, _ACCOUNT, _ACCOUNT)
         account = ("setpriv", f"--reuid={_ACCOUNT}", f"--regid={_ACCOUNT}", "--init-groups", "--pdeathsig=KILL")
         prefix = [*(account if is_root else ()), "env", "-C", str(folder)]
-        options = ["--username=admin", f"--pwfile={secret}", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C"]
+        program, *options = make(secret)
         done = subprocess.run(
-            [*prefix, str(programs / "initdb"), "--no-sync", *options, f"--pgdata={folder}/data"],
+            [*prefix, str(programs / program), *options, f"--pgdata={folder}/data"],
             capture_output=True,
             text=True,
             check=False,
         )
         if done.returncode:
-            raise TestbedError(f"initdb:\n{done.stderr[-2000:]}")
+            raise TestbedError(f"{program}:\n{done.stderr[-2000:]}")
         # A killed server can leave children behind.
         stop = [*prefix, str(programs / "pg_ctl"), "stop", "--mode=immediate", f"--pgdata={folder}/data"]
         instance.supervision.request("at_end", arguments=stop)
         tls = ["ssl=on", f"ssl_cert_file={certificate.certificate}", f"ssl_key_file={certificate.key}"]
         command = [*prefix, str(programs / "postgres"), "-D", f"{folder}/data", "-p", str(port), "-h", ports.LOOPBACK]
         command += [*_SMALL, *(part for each in tls for part in ("-c", each))]
-        server = cls(instance.program("postgresql", command), port, password, certificate.ca)
+        server = cls(instance.program(f"postgresql-{port}", command), port, password, certificate.ca)
         server.run()
         return server
 
