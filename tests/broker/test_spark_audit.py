@@ -3,9 +3,11 @@
 import json
 import shutil
 import tempfile
+import time
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pulsar as python
@@ -122,7 +124,7 @@ def test_each_message_counts_once_in_repeated_and_interrupted_audits(
 
 
 def test_another_current_schema_judges_all_messages_and_old_facts_do_not_count(
-    spark: Any, broker: Pulsar, tmp_path: Path
+    spark: Any, broker: Pulsar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     topic = RetainedTopic.create(broker)
     other = RetainedTopic(broker, topic.namespace, "other", 0)
@@ -150,6 +152,10 @@ def test_another_current_schema_judges_all_messages_and_old_facts_do_not_count(
     assert (result.messages, result.bad, result.is_continued) == (32, 10, True)
     result = audit(spark, options(topic, since="1h"), tmp_path)  # another audit, which reads all again
     assert (result.messages, result.bad, result.is_continued) == (32, 10, False)
+    later = time.time_ns() + 3 * 3_600 * 10**9
+    monkeypatch.setattr(application, "time", SimpleNamespace(time_ns=lambda: later))
+    result = audit(spark, options(topic, since="1h"), tmp_path)
+    assert (result.topics, result.messages, result.is_continued) == (2, 0, True)
     assert {row.forgettable_versions for row in read(spark, tmp_path, "topics").values() if row.version_in_use} == {
         None
     }
