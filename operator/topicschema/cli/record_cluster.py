@@ -1,26 +1,20 @@
 """The objects of the operator's record in the cluster of the kubeconfig."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final
 
-from kubernetes import client, config
+from kubernetes import client
 from urllib3.exceptions import HTTPError
 
 from topicschema.api import API_VERSION, GROUP
 from topicschema.api.kinds import Kind
-from topicschema.cli.inputs.files import UsageError
+from topicschema.cli.inputs import cluster
+from topicschema.cli.inputs.cluster import ClusterError
 from topicschema.cli.record import Object
 
 _PAGE: Final = 100
 _SECONDS: Final = 60.0
-_UNUSABLE: Final = (config.ConfigException, OSError, ValueError, TypeError, AttributeError, LookupError)
-
-
-class ClusterError(Exception):
-    """The API server does not answer, or refuses a request."""
 
 
 class RecordCluster:
@@ -74,21 +68,9 @@ class RecordCluster:
 
 @contextmanager
 def connect(namespace: str, user: str = "") -> Iterator[RecordCluster]:
-    """Yield the record in the cluster of KUBECONFIG, or of the pod. With `user`, act as that account.
+    """Yield the record in that namespace of the cluster. With `user`, act as that account.
 
     Raise UsageError if there is no cluster.
     """
-    configuration = client.Configuration()
-    try:
-        file = os.environ.get("KUBECONFIG") or str(Path("~/.kube/config").expanduser())
-        if Path(file).exists():
-            config.load_kube_config(file, client_configuration=configuration, persist_config=False)  # type: ignore[no-untyped-call]
-        else:
-            config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
-    except _UNUSABLE as error:
-        raise UsageError(f"no cluster: {error}; set KUBECONFIG, or run in a pod") from None
-    configuration.retries = False
-    with client.ApiClient(configuration) as connection:
-        if user:
-            connection.set_default_header("Impersonate-User", user)
-        yield RecordCluster(client.CustomObjectsApi(connection), namespace)
+    with cluster.connect(user=user) as connected:
+        yield RecordCluster(client.CustomObjectsApi(connected.connection), namespace)

@@ -1,30 +1,26 @@
 """Verdicts of a cluster: server-side dry runs, which API server and webhook answer as they answer an apply."""
 
-import json
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from kubernetes import client, config
+from kubernetes import client
 from urllib3.exceptions import HTTPError
 
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, TOPIC_SCHEMA, Kind
 from topicschema.cli.check.engine import CheckResult
 from topicschema.cli.check.resources import Manifest
 from topicschema.cli.check.verdicts import HistorySource, NoAnswerError, ResourceVerdict
-from topicschema.cli.inputs.files import UsageError
+from topicschema.cli.inputs import cluster
 from topicschema.core.compatibility import Incompatibility
 
 _KINDS: Final = {kind.name: kind for kind in (TOPIC_SCHEMA, NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY)}
 _REFUSED: Final = (400, 413, 422)
 _AT_ONCE: Final = 8
 _SECONDS: Final = 30.0
-_KUBECONFIG: Final = "~/.kube/config"
 _OPTIONS: Final[Mapping[str, Any]] = {
     "dry_run": "All",
     "field_manager": "topicschema-check",
@@ -35,31 +31,13 @@ _TRIES: Final = 5
 """Tries to replace an object while the controller writes its status."""
 _WARNING: Final = re.compile(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"')
 _FINDING: Final = re.compile(r"(?P<rule>[A-Z][A-Za-z0-9_]*)(?: at (?P<path>\$\S*))?: (?P<message>.*)", re.DOTALL)
-_UNUSABLE: Final = (config.ConfigException, OSError, ValueError, TypeError, AttributeError, LookupError)
 
 
 def verdicts(manifests: Sequence[Manifest]) -> list[ResourceVerdict]:
     """Return the verdict of the kubeconfig's cluster on each resource. Raises UsageError, NoAnswerError."""
-    configuration = client.Configuration()
-    try:
-        namespace = _load(configuration)
-    except _UNUSABLE as error:
-        raise UsageError(f"--live finds no cluster: {error}; set KUBECONFIG, or run in a pod") from None
-    configuration.retries = False
-    with client.ApiClient(configuration) as connection, ThreadPoolExecutor(_AT_ONCE) as threads:
-        api = client.CustomObjectsApi(connection)
-        return list(threads.map(lambda each: _verdict(api, each, namespace), manifests))
-
-
-def _load(configuration: client.Configuration) -> str:
-    """Read the address and the credentials, and return the namespace of manifests that name none."""
-    file = os.environ.get("KUBECONFIG") or _KUBECONFIG
-    if file == _KUBECONFIG and not Path(file).expanduser().exists():
-        config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
-        return "default"
-    config.load_kube_config(file, client_configuration=configuration, persist_config=False)  # type: ignore[no-untyped-call]
-    _, context = config.list_kube_config_contexts(file)  # type: ignore[no-untyped-call]
-    return str(context.get("context", {}).get("namespace") or "default")
+    with cluster.connect() as connected, ThreadPoolExecutor(_AT_ONCE) as threads:
+        api = client.CustomObjectsApi(connected.connection)
+        return list(threads.map(lambda each: _verdict(api, each, connected.namespace), manifests))
 
 
 def _verdict(api: client.CustomObjectsApi, manifest: Manifest, namespace: str) -> ResourceVerdict:
@@ -67,7 +45,7 @@ def _verdict(api: client.CustomObjectsApi, manifest: Manifest, namespace: str) -
         headers = _dry_run(api, manifest, manifest.resource.namespace or namespace)
     except client.ApiException as error:
         if error.status not in _REFUSED:
-            raise NoAnswerError(f"{manifest.label}: HTTP {error.status}: {_message(error)}") from None
+            raise NoAnswerError(f"{manifest.label}: HTTP {error.status}: {cluster.message_of(error)}") from None
         answer = CheckResult(None, tuple(_causes(error)), tuple(_warnings(error.headers)))
         return ResourceVerdict(manifest, answer, HistorySource.CLUSTER)
     except HTTPError as error:
@@ -132,7 +110,7 @@ def _warnings(headers: Any) -> Iterator[Incompatibility]:
 
 
 def _causes(error: client.ApiException) -> Iterator[Incompatibility]:
-    causes = _status(error).get("details", {}).get("causes") or [{"message": _message(error)}]
+    causes = cluster.status_of(error).get("details", {}).get("causes") or [{"message": cluster.message_of(error)}]
     for cause in causes:
         yield _finding(str(cause.get("message", "")), str(cause.get("field") or "spec"))
 
@@ -142,15 +120,3 @@ def _finding(text: str, field: str) -> Incompatibility:
     if result is None:
         return Incompatibility("Refused", field, text)
     return Incompatibility(result["rule"], result["path"] or field, result["message"])
-
-
-def _message(error: client.ApiException) -> str:
-    return str(_status(error).get("message") or error.reason)
-
-
-def _status(error: client.ApiException) -> dict[str, Any]:
-    try:
-        status = json.loads(error.body or "")
-    except (TypeError, ValueError):
-        return {}
-    return status if isinstance(status, dict) else {}

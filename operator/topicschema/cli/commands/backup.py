@@ -7,6 +7,7 @@ from pathlib import Path
 
 from topicschema.cli import record, record_cluster
 from topicschema.cli.exits import COMPATIBLE, NO_ANSWER
+from topicschema.cli.inputs.cluster import ClusterError
 from topicschema.core.errors import StalledError
 
 
@@ -16,7 +17,7 @@ def run(options: Namespace) -> int:
         with record_cluster.connect(options.namespace) as cluster:
             objects = [each for kind in record.KINDS for each in cluster.listed(kind)]
         text = "".join(record.lines(objects))
-    except (StalledError, record_cluster.ClusterError) as error:
+    except (StalledError, ClusterError) as error:
         print(f"topicschema backup: {error}", file=sys.stderr)
         return NO_ANSWER
     if options.output is None:

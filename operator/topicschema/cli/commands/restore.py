@@ -8,6 +8,7 @@ from topicschema.api.kinds import PULSAR_NAMESPACE_CLAIM, SCHEMA_HISTORY, SCHEMA
 from topicschema.cli import record, record_cluster
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE, NO_ANSWER
 from topicschema.cli.inputs import files
+from topicschema.cli.inputs.cluster import ClusterError
 from topicschema.cli.record import Object
 
 _ORDER = (SCHEMA_VERSION, PULSAR_NAMESPACE_CLAIM, SCHEMA_HISTORY)
@@ -28,7 +29,7 @@ def run(options: Namespace) -> int:
             written = 0
             for kind in _ORDER:
                 written += sum(_restore(cluster, kind, each, there) for each in record.of_kind(objects, kind))
-    except record_cluster.ClusterError as error:
+    except ClusterError as error:
         print(f"topicschema restore: {error}; run it again to continue", file=sys.stderr)
         return NO_ANSWER
     print(f"restored {written} of {len(objects)} objects; the others were there")

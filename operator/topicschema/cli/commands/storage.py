@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from topicschema.cli import record_cluster
 from topicschema.cli.exits import COMPATIBLE, INCOMPATIBLE, NO_ANSWER
+from topicschema.cli.inputs.cluster import ClusterError
 from topicschema.cli.inputs.files import UsageError
 from topicschema.cli.record import RecordStore
 from topicschema.cli.record_copy import RecordCopy, RefusedCopyError
@@ -24,7 +25,7 @@ def run(options: Namespace) -> int:
     except RefusedCopyError as error:
         print("topicschema storage copy: nothing was written.", error, sep="\n", file=sys.stderr)
         return INCOMPATIBLE
-    except (TopicSchemaError, record_cluster.ClusterError) as error:
+    except (TopicSchemaError, ClusterError) as error:
         print(f"topicschema storage copy: {error}; run it again to continue", file=sys.stderr)
         return NO_ANSWER
     print(f"copied {copy.written} objects, the others were there; {number} are equal in both stores")
