@@ -16,8 +16,9 @@ import pytest
 from psycopg.rows import dict_row
 
 from faults.conftest import measure
-from faults.flows import BROKEN, FLOWS, Flow
+from faults.flows import BROKEN, FIRST, FLOWS, Flow
 from faults.world import World, until
+from support.kubernetes.command_user import CommandUser
 from support.kubernetes.plain_api import Api, RefusedError
 from testbed.cluster import Cluster
 from testbed.instances import Instance
@@ -171,3 +172,13 @@ def test_the_webhook_judges_with_what_the_controller_registered(rig: Rig) -> Non
         flow.act(world)
         flow.after(world)
         rig.product.admit_all()
+
+
+def test_the_administrator_reads_versions_from_the_database(rig: Rig, cluster: Cluster) -> None:
+    (flow,) = flows_of(EDIT)
+    with worlds(rig, [flow]) as (world,):
+        flow.act(world)
+        flow.after(world)
+        admin = CommandUser(cluster.kubeconfig, world.name, TOPICSCHEMA_STORAGE_URL=rig.url)
+        assert admin.run(f"get {world.name} --version 0 -o text").stdout == f"{FIRST}\n"
+        assert [each["name"] for each in admin.json(f"diff {world.topic}")["changes"]] == ["note"]

@@ -20,9 +20,10 @@ _PROCESSES: Final = {
 }
 _DESCRIPTION: Final = (
     "Apache Pulsar topic schemas as Kubernetes resources. The processes take their settings from the environment "
-    "(TOPICSCHEMA_...; docs/operations.md); of the other commands, only backup, restore and storage need a cluster "
-    "(docs/cli.md)."
+    "(TOPICSCHEMA_...; docs/operations.md); of the other commands, only backup, restore, storage, get, history, "
+    "diff and why need a cluster (docs/cli.md)."
 )
+_SYSTEM: Final = "topicschema-system"
 _AS_WRITTEN: Final = argparse.RawDescriptionHelpFormatter
 AUTO_PRODUCE: Final = "AUTO_PRODUCE"
 """Clients' name for AUTO_PUBLISH (Java's AUTO_PRODUCE_BYTES)."""
@@ -101,6 +102,48 @@ exit codes:
 
 example:
   topicschema storage copy kubernetes postgresql"""
+_OF_CLUSTER: Final = """NAME is a TopicSchema, or a topic as persistent://TENANT/NAMESPACE/TOPIC. The command reads the
+cluster of KUBECONFIG, or of the pod, and changes nothing (docs/cli.md#topics-in-a-cluster).
+
+exit codes:
+  0  {yes}
+  1  {no}
+  2  wrong input: no kubeconfig, a wrong option
+  3  the cluster or the registry gave no answer, or the record is damaged
+
+examples:
+"""
+_ABSENT: Final = "no such topic or version, or its text is not readable"
+_OF_TOPICS: Final = {
+    "get": (
+        "print a version of a topic's schema, with its text",
+        _OF_CLUSTER.format(yes="printed", no=_ABSENT)
+        + """  topicschema get orders-created
+  topicschema get orders-created --version 2 -o text > v2.avsc
+  topicschema get persistent://shop/orders/created -n shop -o json""",
+    ),
+    "history": (
+        "list the versions of a topic",
+        _OF_CLUSTER.format(yes="printed", no=_ABSENT)
+        + """  topicschema history orders-created
+  topicschema history orders-created -n shop --context prod -o json""",
+    ),
+    "diff": (
+        "print the changes between two versions of a topic, and whom they break",
+        _OF_CLUSTER.format(
+            yes="consumers with either version read all messages of the other", no=f"they do not; or {_ABSENT}"
+        )
+        + """  topicschema diff orders-created
+  topicschema diff orders-created 2
+  topicschema diff orders-created 2 5 -o json""",
+    ),
+    "why": (
+        "print why a TopicSchema is not Ready, and what to do",
+        _OF_CLUSTER.format(yes="it is Ready", no="it is not Ready; or there is no such TopicSchema")
+        + """  topicschema why orders-created
+  topicschema why persistent://shop/orders/created -n shop""",
+    ),
+}
 _REPORT: Final = """examples:
   topicschema report report.json -o report.html
   kubectl get configmap NAME -o 'jsonpath={.data.report\\.json}' | topicschema report - > report.html"""
@@ -185,6 +228,8 @@ def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> arg
     text = "check whether a schema can read existing messages"
     _validate_messages(_command(commands, "validate-messages", text, _VALIDATE_MESSAGES))
     _audit(_command(commands, "audit", "write tables of the retained messages of Pulsar namespaces", _AUDIT))
+    for name, (text, epilog) in _OF_TOPICS.items():
+        _topic(_command(commands, name, text, epilog), name)
     _report(_command(commands, "report", "write a validation's report as an HTML page", _REPORT))
     _completion(_command(commands, "completion", "print the completion script for a shell"))
     for name, (module, text) in _PROCESSES.items():
@@ -521,6 +566,48 @@ def _since(text: str) -> int:
     return _positive(text[:-1]) * _UNITS[text[-1]]
 
 
+def _topic(command: argparse.ArgumentParser, name: str) -> None:
+    command.add_argument("topic", metavar="TOPIC|NAME", help="name of the TopicSchema, or the topic")
+    if name == "get":
+        command.add_argument(
+            "--version", type=_whole, metavar="N", help="version (default: that of the spec, or latest)"
+        )
+    if name == "diff":
+        command.add_argument(
+            "earlier", nargs="?", type=_whole, metavar="N", help="earlier version (default: the one before M)"
+        )
+        command.add_argument("later", nargs="?", type=_whole, metavar="M", help="later version (default: the latest)")
+        _pulsar_version_option(command, "judges")
+    forms = ("text", "json", "yaml", *(() if name == "diff" else ("name",)))
+    default = "yaml" if name == "get" else "text"
+    of_text = ", text is the schema's text alone" if name == "get" else ""
+    command.add_argument(
+        "-o",
+        "--output",
+        choices=forms,
+        default=default,
+        help=f"one of {', '.join(forms)} (default: {default}){of_text}",
+    )
+    command.add_argument("-n", "--namespace", metavar="NAMESPACE", help="namespace (default: that of the context)")
+    command.add_argument("--context", metavar="CONTEXT", help="context of the kubeconfig (default: the current one)")
+    command.add_argument(
+        "--operator-namespace",
+        default=_SYSTEM,
+        metavar="NAMESPACE",
+        help="the operator's namespace, whose record is read if you may (default: %(default)s)",
+    )
+    if name in ("get", "diff"):
+        command.add_argument(
+            "--registry-url",
+            metavar="URL",
+            help="URL of the registry's REST API, for users who may not read the record (default: "
+            "TOPICSCHEMA_REGISTRY_URL)",
+        )
+        command.add_argument(
+            "--token-file", metavar="FILE", help="token for the registry (default: that of the kubeconfig)"
+        )
+
+
 def _report(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "-o", "--output", default="-", metavar="FILE", help="file for the page (default: standard output)"
@@ -642,9 +729,7 @@ def _as_user(command: argparse.ArgumentParser) -> None:
 
 
 def _operator_namespace(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "-n", "--namespace", default="topicschema-system", help="the operator's namespace (default: %(default)s)"
-    )
+    command.add_argument("-n", "--namespace", default=_SYSTEM, help="the operator's namespace (default: %(default)s)")
 
 
 def _one_of(names: tuple[str, ...]) -> dict[str, Any]:

@@ -36,6 +36,13 @@ class RecordDatabase:
                 wire["metadata"]["resourceVersion"] = str(row.get("revision", ""))
                 yield wire
 
+    def get(self, kind: Kind, name: str) -> Object | None:
+        """Return the object of that name, or None."""
+        table = tables.TABLES[kind.name]
+        with translated(), self._engine.connect() as connection:
+            row = connection.execute(select(table).where(table.c.name == name)).mappings().first()
+        return None if row is None else tables.object_of(kind, row)
+
     def create(self, kind: Kind, saved: Object) -> None:
         """See RecordStore."""
         with translated(), self._engine.begin() as connection:

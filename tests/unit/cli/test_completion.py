@@ -20,7 +20,8 @@ def completed(where: Path, *words: str) -> set[str]:
         f'{script("bash")}\nCOMP_WORDS=(topicschema "$@"); COMP_CWORD=$#; _shtab_topicschema; '
         'printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    done = subprocess.run([BASH, "-c", program, "-", *words], cwd=where, capture_output=True, text=True, check=True)
+    line = [BASH, "-c", f"PATH=$PWD:$PATH; {program}", "-", *words]
+    done = subprocess.run(line, cwd=where, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return set(done.stdout.split())
 
@@ -43,12 +44,15 @@ def completed(where: Path, *words: str) -> set[str]:
         (["check", "ord"], {"order.avsc"}),
         (["check", "-I", "pro"], {"protos"}),
         (["can-connect", "producer", "--enf"], {"--enforced"}),
+        (["why", "orders-c"], {"orders-created"}),
     ],
 )
 def test_commands_options_values_and_files_are_completed(tmp_path: Path, words: list[str], offered: set[str]) -> None:
     (tmp_path / "order.avsc").touch()
     (tmp_path / "protos").mkdir()
     (tmp_path / "prototype.txt").touch()
+    (tmp_path / "kubectl").write_text("#!/bin/sh\necho orders-created users")
+    (tmp_path / "kubectl").chmod(0o755)
     assert completed(tmp_path, *words) == offered
 
 

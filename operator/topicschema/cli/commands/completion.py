@@ -1,4 +1,4 @@
-"""`topicschema completion`: a script that completes commands, options and their values in bash and zsh.
+"""`topicschema completion`: a script that completes commands, options, their values and TopicSchemas in bash and zsh.
 
 shtab generates it from the parser, so it is always complete.
 """
@@ -17,10 +17,16 @@ _RULES: Final = {
     "bash": '_topicschema_rules() {{ compgen -W "{ids}" -- "$1"; }}',
     "zsh": "_topicschema_rules() {{ compadd {ids}; }}",
 }
+_NAMES: Final = "kubectl get topicschemas -o 'jsonpath={.items[*].metadata.name}' 2>/dev/null"
+_TOPICS: Final = {
+    "bash": f'_topicschema_topics() {{ compgen -W "$({_NAMES})" -- "$1"; }}',
+    "zsh": f"_topicschema_topics() {{ compadd $({_NAMES}); }}",
+}
 _COMPLETED: Final = {
     **dict.fromkeys(("FILE", "IMPORTED", "MESSAGES", "PATH", "PAYLOAD", "SCHEMA", "VALUE"), shtab.FILE),
     "DIR": shtab.DIRECTORY,
     "RULE|REASON": dict.fromkeys(_RULES, "_topicschema_rules"),
+    "TOPIC|NAME": dict.fromkeys(_TOPICS, "_topicschema_topics"),
 }
 """Completion of an argument, by its metavar."""
 _ZSH: Final = "autoload -U +X compinit && compinit\neval {script}\n"
@@ -45,6 +51,7 @@ def run(options: argparse.Namespace) -> int:
 
 def script(shell: str) -> str:
     """Return the script for `bash` or `zsh`."""
-    functions = _RULES[shell].format(ids=" ".join((*(rule.id for rule in rules.every()), *reasons.every())))
+    ids = " ".join((*(rule.id for rule in rules.every()), *reasons.every()))
+    functions = f"{_RULES[shell].format(ids=ids)}\n{_TOPICS[shell]}"
     made = shtab.complete(arguments.parser(_Parser), shell, preamble=functions) + "\n"
     return _ZSH.format(script=shlex.quote(made)) if shell == "zsh" else made

@@ -39,7 +39,7 @@ class Cluster:
     @property
     def token(self) -> str:
         """The user's bearer token, or "" if the user has another credential."""
-        value: str = self.connection.configuration.get_api_key_with_prefix("authorization") or ""
+        value: str = self.connection.configuration.get_api_key_with_prefix("BearerToken", "authorization") or ""
         return value.removeprefix("Bearer ")
 
     def get(self, kind: Kind, name: str, namespace: str = "") -> Object | None:
