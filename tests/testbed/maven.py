@@ -29,7 +29,7 @@ def run_java(program: Path, *arguments: str, stdin: str = "", pom: Path | None =
     Return its output. Raise TestbedError with the end of its error output if it fails.
     """
     pom = pom or program.parent / "pom.xml"
-    class_path = f"{_classes(program, pom)}:{jars(pom)}/*"
+    class_path = f"{classes(program, pom)}:{jars(pom)}/*"
     command = [shutil.which("java") or "java", "-cp", class_path, program.stem, *arguments]
     result = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
     if result.returncode:
@@ -37,7 +37,7 @@ def run_java(program: Path, *arguments: str, stdin: str = "", pom: Path | None =
     return result.stdout
 
 
-def _classes(program: Path, pom: Path) -> Path:
+def classes(program: Path, pom: Path) -> Path:
     """Return the folder of the program's classes, compiled by this machine's Java."""
     compiler = Path(shutil.which("javac") or "javac").resolve()
     built = compiler.stat().st_mtime_ns if compiler.exists() else 0

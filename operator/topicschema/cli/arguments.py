@@ -177,6 +177,19 @@ examples:
   topicschema audit --registry-file registry.yaml --namespace shop/orders --since 7d \\
     --proposed FULL_TRANSITIVE --page audit.html --output audit
   topicschema audit --files orders/ --history v0.avsc --history v1.avsc --output audit"""
+_EXTRACT: Final = """SOURCE is MODULE:CLASS of Python, or a file: .avsc, .proto, or one that check takes. --jar and
+--classname name a class of Java. Pulsar's own client makes the schema of a class: the one of the
+python3 on the PATH, or the one of the class path, run by the java on the PATH (docs/cli.md#extract).
+
+exit codes:
+  0  printed
+  1  it is no schema
+  2  wrong input: no such class or client, an unreadable file, a wrong option
+
+examples:
+  topicschema extract shop.orders:Order
+  topicschema extract --jar orders.jar --jar 'dependency/*' --classname shop.Order --type JSON
+  topicschema extract -o manifest --topic persistent://shop/orders/created -I protos protos/order.proto"""
 _CLIENTS_ONLY: Final = frozenset({SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH})
 _PAYLOAD_EXITS: Final = """exit codes:
   0  {yes}
@@ -219,6 +232,7 @@ def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> arg
     _fingerprint(_command(commands, "fingerprint", "print the fingerprint of a schema: equal schemas have equal ones"))
     _explain(_command(commands, "explain", "explain a rule, or a reason of a condition or Event, and what to do"))
     _manifest(_command(commands, "manifest", "print the TopicSchema manifest for a schema's file"))
+    _extract(_command(commands, "extract", "print the schema of a class or of a file", _EXTRACT))
     _command(commands, "export", "print the uploads for a broker that lost a topic's versions", _EXPORT)
     _backup(_command(commands, "backup", "write the operator's record of all versions to a file", _BACKUP))
     _restore(_command(commands, "restore", "restore the operator's record from a file", _RESTORE))
@@ -343,12 +357,18 @@ def _explain(command: argparse.ArgumentParser) -> None:
 
 
 def _manifest(command: argparse.ArgumentParser) -> None:
+    _manifest_options(command, needs_topic=True)
+    command.add_argument("file", nargs="?", metavar="FILE", help="file of the schema; a primitive type needs none")
+    command.add_argument("more_imported", nargs="*", metavar="IMPORTED", help="files that FILE imports, as --import")
+
+
+def _manifest_options(command: argparse.ArgumentParser, *, needs_topic: bool) -> None:
     _schema_options(command)
     _proto_options(command)
     command.add_argument(
         "--property", action="append", default=[], metavar="NAME=TEXT", help="a property of the schema; repeatable"
     )
-    command.add_argument("--topic", required=True, metavar="TOPIC", help="persistent://TENANT/NAMESPACE/TOPIC")
+    command.add_argument("--topic", required=needs_topic, metavar="TOPIC", help="persistent://TENANT/NAMESPACE/TOPIC")
     command.add_argument("--namespace", metavar="NAMESPACE", help="Kubernetes namespace of the resource")
     command.add_argument("--name", metavar="NAME", help="name of the resource (default: from the topic)")
     command.add_argument(
@@ -356,8 +376,37 @@ def _manifest(command: argparse.ArgumentParser) -> None:
         action="store_true",
         help="keep the file's bytes; default: indent JSON that is hard to read as YAML",
     )
-    command.add_argument("file", nargs="?", metavar="FILE", help="file of the schema; a primitive type needs none")
-    command.add_argument("more_imported", nargs="*", metavar="IMPORTED", help="files that FILE imports, as --import")
+
+
+def _extract(command: argparse.ArgumentParser) -> None:
+    _manifest_options(command, needs_topic=False)
+    command.add_argument(
+        "-o",
+        "--output",
+        choices=("upload", "manifest", "text"),
+        default="upload",
+        help="upload (default): the payload of pulsar-admin schemas upload; manifest: a TopicSchema, for which --topic "
+        "is needed; text: the schema alone",
+    )
+    command.add_argument(
+        "--jar",
+        action="append",
+        default=[],
+        metavar="CLASSPATH",
+        help="jars with the class and with Pulsar's client, as for java -cp; repeatable",
+    )
+    command.add_argument("--classname", metavar="CLASS", help="full name of the class in the jars")
+    command.add_argument(
+        "--always-allow-null",
+        choices=("true", "false"),
+        default="true",
+        help="of --jar: whether fields of objects may be null (default: true)",
+    )
+    command.add_argument(
+        "--jsr310", action="store_true", help="of --jar: dates and times of java.time by their own logical types"
+    )
+    command.add_argument("file", nargs="?", metavar="SOURCE", help="MODULE:CLASS of Python, or the file of a schema")
+    command.set_defaults(more_imported=[])
 
 
 def _payload(command: argparse.ArgumentParser, name: str) -> None:

@@ -46,7 +46,7 @@ def test_the_page_shows_the_real_output(tmp_path: Path) -> None:
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     program = f"{shlex.quote(sys.executable)} -m topicschema "
-    assert len(consoles()) == 9
+    assert len(consoles()) == 10
     for command, printed in consoles():
         line = command.replace("topicschema ", program)
         done = subprocess.run(["/bin/sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)

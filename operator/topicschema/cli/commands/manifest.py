@@ -4,7 +4,7 @@ import hashlib
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from topicschema.api.schemas import AVAILABLE_TYPES, PART_TYPES
@@ -33,28 +33,46 @@ _BETWEEN: Final = re.compile(r"[^a-z0-9]+")
 
 def run(options: Namespace) -> int:
     """Print the manifest. Return 1, with the reason on standard error, if the text is no schema."""
+    return write(options, schema_of_file)
+
+
+def write(options: Namespace, schema: Callable[[Namespace], tuple[SchemaInfo, dict[str, Any]]]) -> int:
+    """Print the manifest, as `run`. `schema` returns the schema, and the fields of a spec for it."""
+    name = _name(options)
+    info = checked(options, schema)
+    if info is None:
+        return INCOMPATIBLE
+    print(writing.rendered(manifest(options.topic, info[1], name, options.namespace)), end="")
+    return COMPATIBLE
+
+
+def _name(options: Namespace) -> str:
+    """Return the name of the resource. Raises UsageError if the topic or one of the names cannot be one."""
     try:
         topic = Topic.parse(options.topic)
     except StalledError as error:
         raise UsageError(error.message) from None
-    name = options.name or name_of(topic)
+    name: str = options.name or name_of(topic)
     if not _NAME.fullmatch(name) or len(name) > _MAX_NAME:
         raise UsageError(f"{name!r} cannot be a resource's name; give one with --name")
     if options.namespace and not _LABEL.fullmatch(options.namespace):
         raise UsageError(f"{options.namespace!r} cannot be a Kubernetes namespace")
+    return name
+
+
+def checked(
+    options: Namespace, schema: Callable[[Namespace], tuple[SchemaInfo, dict[str, Any]]]
+) -> tuple[SchemaInfo, dict[str, Any]] | None:
+    """Return the result of `schema`. Print the reason on standard error and return None if the text is no schema."""
     spec: dict[str, Any] = {}
     try:
-        info, spec = _schema(options)
+        info, spec = schema(options)
         formats.parse(info, PulsarVersion(options.pulsar_version))
     except InvalidSchemaError as error:
-        text = spec.get("schema", "")
-        print(
-            check_text.refused(text, Refusal.of(error), files.shown(options.file or "no file"), options.pulsar_version),
-            file=sys.stderr,
-        )
-        return INCOMPATIBLE
-    print(writing.rendered(manifest(options.topic, spec, name, options.namespace)), end="")
-    return COMPATIBLE
+        shown, text = files.shown(options.file or "no file"), spec.get("schema", "")
+        print(check_text.refused(text, Refusal.of(error), shown, options.pulsar_version), file=sys.stderr)
+        return None
+    return info, spec
 
 
 def manifest(topic: str, schema: dict[str, Any], name: str, namespace: str | None) -> dict[str, Any]:
@@ -81,7 +99,7 @@ def name_of(topic: Topic) -> str:
     return f"{name[: _MAX_NAME - _HASH - 1].strip('-.')}-{digest}".removeprefix("-")
 
 
-def _schema(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
+def schema_of_file(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
     """Return the schema, and the fields of a spec for it."""
     names = [] if options.file is None else [options.file]
     kind = schema_files.kind_of(options.type, names)
@@ -98,10 +116,13 @@ def _schema(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:
     info = infos[0] if infos else SchemaInfo(kind, b"", properties)
     if info.type not in AVAILABLE_TYPES:
         raise UsageError(f"a TopicSchema cannot have the type {info.type}")
-    if info.type is SchemaType.KEY_VALUE:
-        return _pair(info, options)
+    return _pair(info, options) if info.type is SchemaType.KEY_VALUE else (info, spec_of(info, options))
+
+
+def spec_of(info: SchemaInfo, options: Namespace) -> dict[str, Any]:
+    """Return the fields of a spec for a schema that is no pair."""
     text = _laid_out(info.type, info.schema.decode(errors="replace"), options)
-    return info, _spec(info.type, info.properties) | ({"schema": text} if text else {})
+    return _spec(info.type, info.properties) | ({"schema": text} if text else {})
 
 
 def _laid_out(kind: SchemaType, text: str, options: Namespace) -> str:

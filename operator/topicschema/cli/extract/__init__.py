@@ -1,0 +1,1 @@
+"""Schemas of classes, made by Pulsar's own client of their language."""
