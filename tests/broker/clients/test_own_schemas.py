@@ -7,11 +7,13 @@ Java test takes half a minute: it registers a topic for each type, and starts th
 import base64
 import contextlib
 import json
+import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import _pulsar
+import grpc_tools
 import pulsar as python
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -22,6 +24,8 @@ from broker.clients.attempts import JAVA_CLIENT
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.brokered_topic import BrokeredTopic
 from testbed import maven
+from testbed.build import Recipe, build
+from testbed.progress import Progress
 from topicschema.core.schemas import PRIMITIVES
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
@@ -30,6 +34,8 @@ HERE = Path(__file__).parent
 STRUCTURED = ("AVRO", "JSON", "PROTOBUF")
 PAIRS = ("KEY_VALUE INLINE", "KEY_VALUE SEPARATED")
 OF_JAVA = (*(kind.value for kind in PRIMITIVES), *STRUCTURED, *PAIRS, "PROTOBUF_NATIVE")
+
+OF_GO = ("AVRO", "JSON", "STRING", "INT8", "INT16", "INT32", "INT64", "FLOAT", "DOUBLE", "PROTOBUF_NATIVE")
 
 
 class Order(Record):
@@ -171,3 +177,30 @@ async def test_a_client_without_a_schema_connects_under_the_lock(locked: Brokere
     await topic.ready()
     with client(locked) as opened:
         assert exchange(opened, path(topic), BytesSchema(), bytes(8)) == bytes(8)
+
+
+@pytest.mark.full
+async def test_gos_own_schemas_connect_with_the_application_text_in_git(locked: BrokeredShop) -> None:
+    program = build(Recipe("pulsar-client-go", HERE / "go", {"schemas": "."}, "-s -w"), Progress()) / "schemas"
+
+    def run_go(*requests: Mapping[str, str]) -> list[dict[str, Any]]:
+        lines = "".join(json.dumps(request) + "\n" for request in requests)
+        done = subprocess.run(
+            [program, locked.pulsar.service_url], input=lines, capture_output=True, text=True, check=True
+        )
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    topics = {own: BrokeredTopic(locked, named(own)) for own in OF_GO}
+    sent = run_go(*({"own": own} for own in OF_GO))
+    for (own, topic), each in zip(topics.items(), sent, strict=True):
+        if own == "PROTOBUF_NATIVE":
+            file = Timestamp.DESCRIPTOR.file.name
+            source = (Path(grpc_tools.__file__).parent / "_proto" / file).read_text()
+            topic.put("", type=own, protobuf={"message": Timestamp.DESCRIPTOR.full_name, "files": {file: source}})
+        else:
+            topic.put(**in_git(own, base64.b64decode(each["schema"] or "")))
+    for topic in topics.values():
+        await topic.ready()
+    results = run_go(*({"own": own, "topic": path(topic)} for own, topic in topics.items()))
+    assert results == [{"error": None, "same": True}] * len(OF_GO)
+    assert {tuple(topic.rest.versions()) for topic in topics.values()} == {(0,)}
