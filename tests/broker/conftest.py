@@ -29,7 +29,11 @@ from testbed.pulsar_setup import Access, Credentials, Setup
 _HERE = Path(__file__).parent
 _SHARED = "shared_controller"
 _ADMIN_CLIENT = _HERE / "admin" / "pom.xml"
-_JARS = {"test_connections.py": (JAVA_CLIENT,), "test_own_schemas.py": (JAVA_CLIENT, _ADMIN_CLIENT)}
+_JARS = {
+    "test_connections.py": (JAVA_CLIENT,),
+    "test_own_schemas.py": (JAVA_CLIENT, _ADMIN_CLIENT),
+    "test_understand_page.py": (JAVA_CLIENT,),
+}
 _CONTROLLER = pytest.StashKey[Product]()
 
 StartBroker = Callable[[str, Setup], Pulsar]

@@ -1,6 +1,6 @@
-"""docs/cli.md shows the real output of its commands.
+"""docs/cli.md and docs/understand-schemas.md show the real output of their commands.
 
-Each command of the page is a process of its own.
+Each command of a page is a process of its own.
 """
 
 import re
@@ -9,9 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from support.manifest_repository import Repository, policy, registry, topic
 
-PAGE = (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[3] / "docs"
 FIRST = '{"type": "record", "name": "Order", "fields": [\n  {"name": "id", "type": "long"}]}\n'
 FILES = {
     "v1.avsc": FIRST,
@@ -35,19 +37,20 @@ def make_repository(root: Path) -> None:
     repository.write("created.yaml", topic(WITH_X % '"string", "default": ""'))
 
 
-def consoles() -> list[tuple[str, str]]:
+def consoles(page: str) -> list[tuple[str, str]]:
     """Return the commands of the page, each with its output there."""
-    blocks = re.findall(r"```console\n\$ (.*?)\n```", PAGE, re.DOTALL)
+    blocks = re.findall(r"```console\n\$ (.*?)\n```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
     return [tuple(re.split(r"(?<!\|)\n", block, maxsplit=1)) for block in blocks]
 
 
-def test_the_page_shows_the_real_output(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("page", "count"), [("cli.md", 10), ("understand-schemas.md", 3)])
+def test_the_page_shows_the_real_output(tmp_path: Path, page: str, count: int) -> None:
     make_repository(tmp_path)
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     program = f"{shlex.quote(sys.executable)} -m topicschema "
-    assert len(consoles()) == 10
-    for command, printed in consoles():
+    assert len(consoles(page)) == count
+    for command, printed in consoles(page):
         line = command.replace("topicschema ", program)
         done = subprocess.run(["/bin/sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (done.stdout.rstrip("\n"), done.stderr) == (printed, ""), command
