@@ -1,7 +1,9 @@
 """Payloads of primitive types and pairs: the bytes of Pulsar's table, and where a rejection points."""
 
 import math
+import re
 import struct
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,6 +49,20 @@ TABLE: list[tuple[str, Any, str]] = [
 
 def test_the_table_has_every_primitive() -> None:
     assert {SchemaType(kind) for kind, _, _ in TABLE} == PRIMITIVES | {SchemaType.BYTES}
+
+
+def test_the_documented_table_has_the_sizes_of_the_values() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "understand-schemas.md").read_text(encoding="utf-8")
+    [rows] = re.findall(r"^\| type \| Java \| bytes of a message \|\n\|[-|]+\n((?:\|.*\n)+)", page, re.MULTILINE)
+    documented = dict[str, int | None]()
+    for kinds, sizes in re.findall(r"^\| ([^|]+) \|[^|]+\| ((?:\d+(?:, )?)*)", rows, re.MULTILINE):
+        numbers: list[int | None] = [int(size) for size in re.findall(r"\d+", sizes)]
+        names = kinds.split(", ")
+        documented |= zip(
+            names, numbers if len(numbers) == len(names) else (numbers or [None]) * len(names), strict=True
+        )
+    sizes = {kind: len(content) // 2 for kind, _, content in TABLE}
+    assert documented == sizes | {"STRING": None, "BYTES": None}
 
 
 @pytest.mark.parametrize(("kind", "value", "content"), TABLE)
