@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from support.judged import verdict
@@ -83,6 +84,16 @@ def test_a_change_of_fields_has_its_verdicts(  # noqa: PLR0913, PLR0917 - the co
     of_json, _ = judged(*(order(*each, kind=SchemaType.JSON) for each in fields), *SIDES)
     assert of_json == answers or "alias" in title or "bytes" in after
     assert [each == "no" for each in of_json] == [each == "no" for each in answers]
+
+
+def test_one_more_kind_of_event_is_compatible_under_backward() -> None:
+    [block] = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    before = yaml.safe_load(block)["spec"]["schema"]
+    after = json.loads(before)
+    deleted = {"type": "record", "name": "UserDeleted", "fields": [{"name": "reason", "type": "string"}]}
+    after["fields"][0]["type"].append(deleted)
+    schemas = (parsed(SchemaType.AVRO, each) for each in (before, json.dumps(after)))
+    assert judged(*schemas, *SIDES)[0] == ["yes", "no", "no"]
 
 
 def message(name: str, number: int) -> Schema:
