@@ -105,8 +105,8 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class WebhookSettings:
-    """Settings of the webhook. `certificate`, `key` and `client_ca` are PEM files that may change while it runs.
+class ServerSettings:
+    """Settings of the webhook, or of the registry. Its PEM files may change while it runs.
 
     If `client_ca` is set, clients need a certificate of that authority.
     """
@@ -123,16 +123,19 @@ class WebhookSettings:
     checkers: Checkers = field(default_factory=lambda: BUILT_IN, hash=False)
 
     @classmethod
-    def load(cls, environment: Mapping[str, str] = os.environ) -> Self:
-        """Read the settings from the environment. Raises InvalidSettingError for an invalid value."""
-        client_ca = _text(environment, "WEBHOOK_CLIENT_CA", "")
+    def load(cls, environment: Mapping[str, str] = os.environ, process: str = "WEBHOOK") -> Self:
+        """Read the settings from the environment, those of its port with the name of the process.
+
+        Raises InvalidSettingError for an invalid value.
+        """
+        client_ca = _text(environment, f"{process}_CLIENT_CA", "")
         return cls(
-            certificate=Path(_text(environment, "WEBHOOK_CERT", "/etc/topicschema/tls/tls.crt")),
-            key=Path(_text(environment, "WEBHOOK_KEY", "/etc/topicschema/tls/tls.key")),
+            certificate=Path(_text(environment, f"{process}_CERT", "/etc/topicschema/tls/tls.crt")),
+            key=Path(_text(environment, f"{process}_KEY", "/etc/topicschema/tls/tls.key")),
             client_ca=Path(client_ca) if client_ca else None,
             kubeconfig=environment.get("KUBECONFIG") or None,
             namespace=_text(environment, "NAMESPACE", "topicschema-system"),
-            port=_port(environment, "WEBHOOK_PORT", 8443),
+            port=_port(environment, f"{process}_PORT", 8443),
             probe_port=_port(environment, "PROBE_PORT", 8080),
             log_level=_level(environment),
             storage=_storage(environment),

@@ -19,7 +19,7 @@ from testbed import helm, install
 from testbed.cluster import Cluster
 from testbed.controlplane import owned
 from testbed.errors import TestbedError
-from topicschema.settings import Settings, WebhookSettings
+from topicschema.settings import Settings, ServerSettings
 
 pytestmark = pytest.mark.cluster  # a cluster of its own, which no fixture's name shows
 
@@ -165,7 +165,7 @@ def test_a_client_authority_is_mounted_as_the_component_of_kustomize_mounts_it(
     [container] = ours["Deployment", "topicschema-webhook"]["spec"]["template"]["spec"]["containers"]
     environment = {name: each.get("value", "") for name, each in container["env"].items()}
     mounts = {each["mountPath"] for each in container["volumeMounts"]}
-    assert str(WebhookSettings.load(environment).client_ca.parent) in mounts
+    assert str(ServerSettings.load(environment).client_ca.parent) in mounts
 
 
 def test_a_network_policy_lets_the_api_server_reach_the_webhook_and_all_clients_the_probes(spare: Cluster) -> None:

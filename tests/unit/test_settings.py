@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from topicschema.settings import InvalidSettingError, LeaseSettings, Settings, ValidationSettings, WebhookSettings
+from topicschema.settings import InvalidSettingError, LeaseSettings, Settings, ValidationSettings, ServerSettings
 
 
 def test_an_empty_environment_gives_the_documented_defaults() -> None:
@@ -55,12 +55,12 @@ def test_a_value_that_means_nothing_is_refused_by_its_name(name: str, value: str
 
 
 def test_the_webhook_has_its_own_settings() -> None:
-    settings = WebhookSettings.load({"TOPICSCHEMA_WEBHOOK_CERT": "/c", "TOPICSCHEMA_WEBHOOK_KEY": "/k"})
+    settings = ServerSettings.load({"TOPICSCHEMA_WEBHOOK_CERT": "/c", "TOPICSCHEMA_WEBHOOK_KEY": "/k"})
     assert (settings.certificate, settings.key, settings.port) == (Path("/c"), Path("/k"), 8443)
     assert settings.client_ca is None
-    assert WebhookSettings.load({"TOPICSCHEMA_WEBHOOK_CLIENT_CA": "/ca"}).client_ca == Path("/ca")
+    assert ServerSettings.load({"TOPICSCHEMA_WEBHOOK_CLIENT_CA": "/ca"}).client_ca == Path("/ca")
     with pytest.raises(InvalidSettingError, match="TOPICSCHEMA_WEBHOOK_PORT"):
-        WebhookSettings.load({"TOPICSCHEMA_WEBHOOK_PORT": "https"})
+        ServerSettings.load({"TOPICSCHEMA_WEBHOOK_PORT": "https"})
 
 
 def test_without_an_image_there_is_no_validation_and_the_settings_name_its_namespace_and_limit_jobs() -> None:

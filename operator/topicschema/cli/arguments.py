@@ -16,6 +16,7 @@ _PROCESSES: Final = {
         "controller.process",
         "register accepted schemas; one replica is the leader",
     ),
+    "registry": ("registry.server", "serve Pulsar's admin REST API of schemas"),
     "webhook": ("webhook.server", "review TopicSchemas and NamespaceSchemaPolicies at admission"),
 }
 _DESCRIPTION: Final = (

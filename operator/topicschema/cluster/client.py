@@ -165,14 +165,22 @@ class ApiClient:
         return await self._write(_Request("PUT", _path(kind, namespace, name, subresource), body))
 
     async def apply(  # noqa: PLR0913 - an object's address is three of them
-        self, kind: Kind, namespace: str, name: str, body: Object, *, field_manager: str, subresource: str = ""
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        body: Object,
+        *,
+        field_manager: str,
+        subresource: str = "",
+        force: bool = True,
     ) -> Object:
-        """Apply the object server-side with force and return it. A resourceVersion in the body is a precondition.
+        """Apply the object server-side and return it. A resourceVersion in the body is a precondition.
 
         Creates a missing object, but raises NotFoundError with a subresource. Raises ConflictError if the precondition
-        fails.
+        fails, or without `force` if another manager owns a field.
         """
-        query = urlencode({"fieldManager": field_manager, "force": "true"})
+        query = urlencode({"fieldManager": field_manager, "force": "true" if force else "false"})
         path = _path(kind, namespace, name, subresource)
         return await self._write(_Request("PATCH", f"{path}?{query}", body, _APPLY))
 

@@ -7,7 +7,7 @@ message quotes the refused value, so only its field paths are used.
 import asyncio
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import aiohttp
@@ -60,7 +60,7 @@ def from_answer(status: int, headers: Mapping[str, str], body: bytes | bytearray
         return ThrottledError(text, _after(headers, 1.0))
     if status in {408, 410} or (status >= 500 and not any(words in text for words in _REFUSED_FOR_EVER)):  # noqa: PLR2004
         return ApiUnavailableError(text, _after(headers, 5.0))
-    return ApiRefusedError(text, status)
+    return ApiRefusedError(text, status, tuple(_causes(status_body)))
 
 
 def _not_found(status_body: Mapping[str, Any], text: str) -> TopicSchemaError:
@@ -93,6 +93,14 @@ def _words(status_body: Mapping[str, Any], body: bytes | bytearray) -> str:
         fields = [str(cause.get("field", ""))[:80] for cause in causes or () if isinstance(cause, dict)]
         return f"Invalid: {', '.join(fields[:_MAX_CAUSES]) or 'the object'}"
     return f"{status_body.get('reason', '')}: {status_body.get('message', '')}"[:_MAX_TEXT]
+
+
+def _causes(status_body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    details = status_body.get("details")
+    causes = details.get("causes") if isinstance(details, dict) else None
+    for cause in causes or ():
+        if isinstance(cause, dict):
+            yield str(cause.get("field") or ""), str(cause.get("message") or "")
 
 
 def _after(headers: Mapping[str, str], default: float) -> float:

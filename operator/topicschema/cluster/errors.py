@@ -1,5 +1,7 @@
 """Errors of the API server and the connection to it. See `error_mapping` for the mapping."""
 
+from collections.abc import Sequence
+
 from topicschema.core.errors import StalledError, WaitingError
 from topicschema.core.reasons import Reason
 
@@ -28,12 +30,14 @@ class ForbiddenError(WaitingError):
 class ApiRefusedError(StalledError):
     """The API server always refuses this request: an invalid object, or one that is too large.
 
-    `status` is the HTTP status.
+    `status` is the HTTP status. `causes` are the refused fields, each with the API server's or a webhook's reason.
+    These may quote the object, so that only its own author may read them.
     """
 
-    def __init__(self, message: str, status: int) -> None:
+    def __init__(self, message: str, status: int, causes: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(Reason.REFUSED_BY_API_SERVER, message)
         self.status = status
+        self.causes = tuple(causes)
 
 
 class ApiUnavailableError(WaitingError):

@@ -68,6 +68,11 @@ class Topic:
         return f"{self.tenant}/{self.namespace}/{self.local_name}"
 
 
+def without_partition(local_name: str) -> str:
+    """Return the local name of a partition's topic. Other names stay."""
+    return _PARTITION.sub("", local_name)
+
+
 def is_system_topic(local_name: str) -> bool:
     """Return True if a broker stores its own messages in a topic of this name."""
     return _SYSTEM.fullmatch(local_name) is not None
@@ -136,7 +141,7 @@ class PulsarNamespaceKey:
         Raises StalledError(InvalidPulsarNamespace) if the text has another form.
         """
         parts = pulsar_namespace.split("/")
-        if len(parts) != 2 or not all(map(_is_entity, parts)):  # noqa: PLR2004 - tenant and namespace
+        if len(parts) != 2 or not all(map(is_entity, parts)):  # noqa: PLR2004 - tenant and namespace
             raise StalledError(
                 Reason.INVALID_PULSAR_NAMESPACE,
                 f"{pulsar_namespace[:200]!r} is not a Pulsar namespace: write TENANT/NAMESPACE",
@@ -149,5 +154,6 @@ class PulsarNamespaceKey:
         return f"{self.tenant}/{self.namespace}"
 
 
-def _is_entity(name: str) -> bool:
+def is_entity(name: str) -> bool:
+    """Return True if a tenant or a namespace may have the name."""
     return _ENTITY.fullmatch(name) is not None and name not in _DOTS

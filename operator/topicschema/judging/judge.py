@@ -161,6 +161,21 @@ class Judge:
         comparing_both = verdict.compare_pending(candidate, earlier.info, history, policy, is_equal=is_equal)
         return await self._run(comparing_both, history, _key(candidate, policy, history, earlier))
 
+    async def compatibility(self, candidate: Candidate, history: History, policy: Policy) -> Comparison:
+        """Return the comparison with the versions that the strategy considers, without the dedupe of an upload.
+
+        It is that of the broker's `/compatibility`. There the latest version itself passes each strategy that compares
+        with the latest alone.
+        """
+        policy, latest = self._with_checkers(policy), history.latest
+        if latest is not None and not effective_strategy(policy, candidate.strategy).value.is_transitive:
+            stored, sent = await self.versions.payload(history, latest), candidate.schema.info
+            if (stored.type, stored.schema) == (sent.type, sent.schema):
+                return Comparison((), ())
+        earlier = verdict.earlier_versions(candidate, history, policy, is_deduplicated=False)
+        comparing_all = verdict.compare(candidate, earlier, policy)
+        return await self._run(comparing_all, history, _key(candidate, policy, history))
+
     def _with_checkers(self, policy: Policy) -> Policy:
         return replace(policy, profile=replace(policy.profile, checkers=self._checkers))
 

@@ -12,7 +12,8 @@ import yaml
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
 from topicschema.cli import arguments
-from topicschema.cli.commands.manifest import manifest, name_of, run
+from topicschema.api.topic_names import name_of
+from topicschema.cli.commands.manifest import manifest, run
 from topicschema.cli.inputs import manifests
 from topicschema.cli.inputs.files import UsageError
 from topicschema.cli.manifest import layout

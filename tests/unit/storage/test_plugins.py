@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from topicschema.settings import InvalidSettingError, Settings, WebhookSettings
+from topicschema.settings import InvalidSettingError, Settings, ServerSettings
 from topicschema.storage.kubernetes.storage import KubernetesStorage
 
 SOURCE = "def open_store(client, namespace, *, identity='', cache_bytes=0):\n    pass\n\nTEXT = ''\n"
@@ -24,12 +24,12 @@ def distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_default_is_the_store_in_kubernetes() -> None:
-    assert Settings.load({}).storage is WebhookSettings.load({}).storage is KubernetesStorage
+    assert Settings.load({}).storage is ServerSettings.load({}).storage is KubernetesStorage
     assert Settings.load({"TOPICSCHEMA_STORAGE": "kubernetes"}).storage is KubernetesStorage
 
 
 def test_an_entry_point_makes_the_store_of_both_processes() -> None:
-    for settings in (Settings, WebhookSettings):
+    for settings in (Settings, ServerSettings):
         made = settings.load({"TOPICSCHEMA_STORAGE": "acme"}).storage
         assert made.__module__ == "acme_store"
 

@@ -5,7 +5,7 @@ import gzip
 import json
 import logging
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from support.kubernetes.admission import World, run_endpoint
 from support.metrics import counted
-from topicschema.admission.review import MalformedReviewError, Review, ReviewResponse, allow
-from topicschema.webhook import bodies
-from topicschema.webhook.bodies import IN_FLIGHT_BYTES, Bodies
+from topicschema.admission.review import Review, ReviewResponse, allow
+from topicschema.https import bodies
+from topicschema.https.bodies import IN_FLIGHT_BYTES, Bodies, MalformedBodyError
 from topicschema.webhook.server import Endpoint
 
 MEBIBYTE = 1024 * 1024
@@ -244,7 +244,7 @@ async def test_the_parsed_value_is_that_of_json(value: Any) -> None:
 async def test_a_schema_full_of_brackets_is_one_value() -> None:
     schema = json.dumps([{"a": ["\\", '"']}] * 60_000)
     assert await bodies.parse(json.dumps({"spec": schema}).encode()) == {"spec": schema}
-    with pytest.raises(MalformedReviewError, match="values"):
+    with pytest.raises(MalformedBodyError, match="values"):
         await bodies.parse(json.dumps({"spec": json.loads(schema)}).encode())
 
 
@@ -253,14 +253,14 @@ async def test_bodies_with_many_values_are_parsed_one_at_a_time_and_others_concu
 ) -> None:
     running, most, may_end, parse = 0, 0, threading.Event(), bodies._parsed
 
-    def parse_slowly(body: bytes) -> Any:
+    def parse_slowly(body: bytes, loads: Callable[[str], Any]) -> Any:
         nonlocal running, most
         if threading.current_thread() is not threading.main_thread():
             running += 1
             most = max(most, running)
             may_end.wait()
             running -= 1
-        return parse(body)
+        return parse(body, loads)
 
     monkeypatch.setattr(bodies, "_parsed", parse_slowly)
     many, large = json.dumps([[]] * 5_000).encode(), json.dumps("a" * MEBIBYTE).encode()

@@ -15,7 +15,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from support.kubernetes.admission import new_topic, run_endpoint
 from testbed.certificates import Authority, Issued
 from topicschema.admission.review import Review, ReviewResponse, allow
-from topicschema.webhook.server import Certificate, Endpoint
+from topicschema.https.certificate import Certificate
+from topicschema.webhook.server import Endpoint
 
 REVIEW = {"request": {"uid": "1", "kind": {"kind": "TopicSchema"}, "object": new_topic({})}}
 

@@ -11,9 +11,10 @@ import pytest
 
 from testbed.certificates import Authority
 from topicschema.admission.review import Review, ReviewResponse, allow
-from topicschema.webhook import connections
-from topicschema.webhook.connections import Connections
-from topicschema.webhook.server import Certificate, Endpoint
+from topicschema.https import connections
+from topicschema.https.certificate import Certificate
+from topicschema.https.connections import Connections
+from topicschema.webhook.server import Endpoint
 
 BODY = json.dumps({"request": {"uid": "1", "kind": {"kind": "TopicSchema"}}}).encode()
 REQUEST = b"POST /review HTTP/1.1\r\nHost: webhook\r\nContent-Length: %d\r\n\r\n%s" % (len(BODY), BODY)

@@ -18,8 +18,9 @@ from support.metrics import counted
 from testbed import ports
 from testbed.certificates import Authority, Issued
 from topicschema.admission.review import Review, ReviewResponse
-from topicschema.settings import WebhookSettings
-from topicschema.webhook.server import Certificate, Endpoint, main, serve
+from topicschema.https.certificate import Certificate
+from topicschema.settings import ServerSettings
+from topicschema.webhook.server import Endpoint, main, serve
 
 OBJECT = new_topic({"topic": TOPIC, "type": "AVRO", "schema": V0})
 BODY = {"request": {"uid": "1", "kind": {"kind": "TopicSchema"}, "object": OBJECT}}
@@ -135,7 +136,7 @@ class Serving:
 @asynccontextmanager
 async def serving(issued: Issued, drain: float) -> AsyncIterator[Serving]:
     """Serve until the test ends, with `drain` seconds between the stop and the end."""
-    settings = WebhookSettings(issued.certificate, issued.key, port=ports.free(), probe_port=ports.free())
+    settings = ServerSettings(issued.certificate, issued.key, port=ports.free(), probe_port=ports.free())
     probe, stop = f"http://127.0.0.1:{settings.probe_port}", asyncio.Event()
     connector = aiohttp.TCPConnector(ssl=ssl.create_default_context(cafile=issued.ca))
     async with FakeApiServer().running() as api, aiohttp.ClientSession(connector=connector) as session:

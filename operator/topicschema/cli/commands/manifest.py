@@ -1,6 +1,5 @@
 """`topicschema manifest`: a schema's file as a TopicSchema manifest."""
 
-import hashlib
 import re
 import sys
 from argparse import Namespace
@@ -8,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from topicschema.api.schemas import AVAILABLE_TYPES, PART_TYPES
+from topicschema.api.topic_names import MAX_NAME, name_of
 from topicschema.cli.check import text as check_text
 from topicschema.cli.check.engine import Refusal
 from topicschema.cli.commands import check
@@ -23,12 +23,9 @@ from topicschema.core.topics import Topic
 
 _OF_PARTS: Final = ("key.schema.", "value.schema.", "kv.encoding.type")
 """Prefixes of the properties that a resource expresses as `spec.keyValue`."""
-_MAX_NAME: Final = 253
-_HASH: Final = 8
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _UNTIDY: Final = re.compile(r"[ \t]$|\t", re.MULTILINE)
-_BETWEEN: Final = re.compile(r"[^a-z0-9]+")
 
 
 def run(options: Namespace) -> int:
@@ -53,7 +50,7 @@ def _name(options: Namespace) -> str:
     except StalledError as error:
         raise UsageError(error.message) from None
     name: str = options.name or name_of(topic)
-    if not _NAME.fullmatch(name) or len(name) > _MAX_NAME:
+    if not _NAME.fullmatch(name) or len(name) > MAX_NAME:
         raise UsageError(f"{name!r} cannot be a resource's name; give one with --name")
     if options.namespace and not _LABEL.fullmatch(options.namespace):
         raise UsageError(f"{options.namespace!r} cannot be a Kubernetes namespace")
@@ -84,19 +81,6 @@ def manifest(topic: str, schema: dict[str, Any], name: str, namespace: str | Non
         "metadata": metadata,
         "spec": {"topic": topic} | schema,
     }
-
-
-def name_of(topic: Topic) -> str:
-    """Return a name for the topic's resource: its Pulsar namespace and local name, in Kubernetes' characters.
-
-    Different topics of a tenant have different names: a name that another topic could have, too, ends with a hash.
-    """
-    plain = f"{topic.namespace}-{topic.local_name}"
-    name = _BETWEEN.sub(lambda match: "." if match[0] == "." else "-", plain.lower()).strip("-.")
-    if name == plain and "-" not in topic.namespace and len(name) <= _MAX_NAME:
-        return name
-    digest = hashlib.sha256(str(topic).encode()).hexdigest()[:_HASH]
-    return f"{name[: _MAX_NAME - _HASH - 1].strip('-.')}-{digest}".removeprefix("-")
 
 
 def schema_of_file(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:

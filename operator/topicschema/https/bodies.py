@@ -1,4 +1,4 @@
-"""Bodies of the requests to the webhook, with limits on their bytes, their time and their number of values.
+"""Bodies of requests, with limits on their bytes, their time and their number of values.
 
 Any client that reaches the port can send a body. The limits bound the memory that such a client can use. They hold
 before a body becomes Python objects: an empty object takes three bytes on the wire and 64 in memory.
@@ -6,15 +6,13 @@ before a body becomes Python objects: an empty object takes three bytes on the w
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from aiohttp import web
-
-from topicschema.admission.review import MalformedReviewError
 
 # The new and the old object, escaped: six bytes for each `<` of 900,000, and as much again of what is stored.
 MAX_BODY_BYTES: Final = 16 * 1024 * 1024
@@ -35,6 +33,10 @@ _FEW_BYTES: Final = 64 * 1024
 _FEW_VALUES: Final = 2_000
 _PARSER: Final = ThreadPoolExecutor(1, "parse")
 _NO_STRUCTURE: Final = bytes(set(range(256)) - set(b"[{,"))
+
+
+class MalformedBodyError(Exception):
+    """A body that is not JSON, or JSON with too many values."""
 
 
 class BodyRefusedError(Exception):
@@ -125,22 +127,22 @@ class Body:
         self.counted = size
 
 
-async def parse(body: bytes) -> Any:
-    """Parse the JSON text. Raises MalformedReviewError if it is no JSON, or has too many values or levels."""
+async def parse(body: bytes, loads: Callable[[str], Any] = json.loads) -> Any:
+    """Parse the JSON text. Raises MalformedBodyError if it is no JSON, or has too many values or levels."""
     if len(body) <= _FEW_BYTES and _most_values(body) <= _FEW_VALUES:
-        return _parsed(body)
-    return await asyncio.get_running_loop().run_in_executor(_PARSER, _parsed, body)
+        return _parsed(body, loads)
+    return await asyncio.get_running_loop().run_in_executor(_PARSER, _parsed, body, loads)
 
 
-def _parsed(body: bytes) -> Any:
+def _parsed(body: bytes, loads: Callable[[str], Any]) -> Any:
     if _most_values(body) > MAX_VALUES and _most_values(_without_strings(body)) > MAX_VALUES:
-        raise MalformedReviewError(f"the body has more than {MAX_VALUES:,} JSON values")
+        raise MalformedBodyError(f"the body has more than {MAX_VALUES:,} JSON values")
     try:
-        value = json.loads(body.decode())  # of bytes, json.loads takes UTF-16, too, where brackets are other bytes
+        value = loads(body.decode())  # of bytes, json.loads takes UTF-16, too, where brackets are other bytes
     except (ValueError, RecursionError):
-        raise MalformedReviewError("the body is not JSON") from None
+        raise MalformedBodyError("the body is not JSON") from None
     if _is_deep(value):
-        raise MalformedReviewError(f"the body has more than {_MAX_LEVELS} levels of JSON")
+        raise MalformedBodyError(f"the body has more than {_MAX_LEVELS} levels of JSON")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Connections to the webhook: accepted with TLS, and limited in number.
+"""Connections of a server: accepted with TLS, and limited in number.
 
 asyncio's own server has no limit, and each of its TLS connections allocates a buffer of 256 KiB before it received a
 byte. So any client that connects could use up the memory. A connection takes about 50 KiB here.

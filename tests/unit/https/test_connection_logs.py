@@ -5,7 +5,7 @@ import logging
 import pytest
 from aiohttp.http_exceptions import LineTooLong
 
-from topicschema.webhook import connection_logs
+from topicschema.https import connection_logs
 
 
 def broken(error: Exception) -> None:

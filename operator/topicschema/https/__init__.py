@@ -1,0 +1,1 @@
+"""The HTTPS server of webhook and registry: a certificate that changes, and limits on connections and bodies."""
