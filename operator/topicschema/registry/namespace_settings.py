@@ -1,0 +1,72 @@
+"""A Pulsar namespace's three settings of schemas: fields of its policy."""
+
+import json
+from typing import Any, Final
+
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
+from topicschema.cluster.client import ApiClient
+from topicschema.cluster.errors import ApiRefusedError, ConflictError
+from topicschema.core.remote import Setting
+from topicschema.core.strategies import Strategy
+from topicschema.judging.policies import ActivePolicy
+from topicschema.registry import resources
+from topicschema.registry.answers import Form, RestError
+
+SETTINGS: Final = {Setting.STRATEGY: "PUT", Setting.AUTO_UPDATE: "POST", Setting.ENFORCEMENT: "POST"}
+"""The settings, each with the method that writes it."""
+_TRIES: Final = 3
+
+
+def value_of(setting: Setting, active: ActivePolicy) -> Any:
+    """Return the value as the broker does: the policy's, else the one observed at the broker, else Pulsar's default."""
+    spec, observed = active.resource.spec, active.resource.observed
+    if setting is Setting.STRATEGY:
+        own = spec.schema_compatibility_strategy or (observed and observed.schema_compatibility_strategy)
+        return (own or Strategy.UNDEFINED).value
+    if setting is Setting.AUTO_UPDATE:
+        flags = spec.is_allow_auto_update_schema, observed and observed.is_allow_auto_update_schema
+        return next((each for each in flags if each is not None), True)
+    flags = spec.schema_validation_enforced, observed and observed.schema_validation_enforced
+    return next((each for each in flags if each is not None), False)
+
+
+def sent(setting: Setting, body: bytes) -> Any:
+    """Return the value of a request's body. Raises RestError 400 for another kind of value, or an unknown strategy.
+
+    A broker unsets its strategy if it does not know the name.
+    """
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        raise RestError(400, "the body is not JSON", Form.TEXT) from None
+    if setting is not Setting.STRATEGY:
+        if isinstance(value, bool) or value is None:
+            return bool(value)
+        raise RestError(400, "true or false is expected", Form.TEXT)
+    if value is None:
+        return Strategy.UNDEFINED.value
+    if not isinstance(value, str) or value not in Strategy.__members__:
+        raise RestError(400, f"one of {', '.join(Strategy)} is expected", Form.TEXT)
+    return value
+
+
+async def write(client: ApiClient, setting: Setting, value: Any, active: ActivePolicy) -> None:
+    """Apply the setting to the policy. Raises RestError 409 if another manager owns it, 412 if it is refused."""
+    metadata = active.resource.metadata
+    for _ in range(_TRIES):
+        wire = await client.get(NAMESPACE_SCHEMA_POLICY, metadata.namespace, metadata.name)
+        if wire["spec"].get(setting.value) == value:
+            return
+        where = f"NamespaceSchemaPolicy {metadata.name} in namespace {metadata.namespace}"
+        resources.check_managers(wire, {setting.value}, where)
+        own = {name: wire["spec"][name] for name in resources.owned(wire) if name in wire["spec"]}
+        spec = own | {setting.value: value}
+        try:
+            await resources.apply(client, NAMESPACE_SCHEMA_POLICY, metadata.namespace, metadata.name, spec, wire)
+        except ConflictError:
+            continue
+        except ApiRefusedError as error:
+            causes = "; ".join(f"{field}: {text}" for field, text in error.causes) or error.message
+            raise RestError(412, causes) from None
+        return
+    raise RestError(409, "the policy changes all the time: try again")

@@ -1,0 +1,158 @@
+"""Bodies and paths of requests, read as the broker's Jackson and Jersey read them.
+
+Source: PostSchemaPayload, SchemasResourceBase and TopicName (Pulsar 4.0), Jackson 2.17.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+from urllib.parse import unquote, unquote_plus
+
+from topicschema.core.errors import InvalidSchemaError
+from topicschema.core.formats import key_value
+from topicschema.core.schemas import SchemaInfo, SchemaType
+from topicschema.core.topics import Topic, is_entity, without_partition
+from topicschema.registry.answers import Form, RestError, failure
+
+_BLANK: Final = " \t\r\n"
+_BROKEN_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
+_WORDS: Final = {True: "true", False: "false"}
+_NULL: Final = "java.lang.NullPointerException"
+_AUTO: Final = "AUTO"
+_LONG: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_MOST_LONG: Final = 2**63 - 1
+_MOST_DIGITS: Final = 19
+
+
+class Spelling(str):
+    """A number of a JSON text, as it is spelled."""
+
+    __slots__ = ()
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(word)
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse, parse_int=Spelling, parse_float=Spelling)
+
+
+def loads(text: str) -> Any:
+    """Return the first JSON value of the text. Jackson ignores what follows it. Raises ValueError."""
+    value, _ = _DECODER.raw_decode(text.removeprefix("\ufeff").lstrip(_BLANK))
+    return value
+
+
+def schema_of(body: Any) -> SchemaInfo:
+    """Return the schema of a PostSchemaPayload in the form in which the broker stores it.
+
+    Raises RestError: 400 for members of a wrong kind, 422 for a client's type, 500 for others and for what is missing.
+    """
+    if body is None:
+        raise failure('Cannot invoke "PostSchemaPayload.getType()" because "payload" is null', _NULL)
+    if not isinstance(body, dict):
+        raise _mismatch("PostSchemaPayload", body)
+    members = [_text(body, name) for name in ("type", "schema")]
+    properties = _properties(body.get("properties"))
+    kind, text = members
+    if kind is None:
+        raise failure("Name is null", _NULL)
+    if kind == _AUTO:
+        raise RestError(422, f"Schema {kind} is a client-side schema type", Form.PAGE)
+    if kind not in SchemaType.__members__:
+        raise failure(f"No enum constant org.apache.pulsar.common.schema.SchemaType.{kind}")
+    if text is None:
+        raise failure('Cannot invoke "String.getBytes(java.nio.charset.Charset)" because the schema is null', _NULL)
+    missing = next((name for name, value in properties.items() if value is None), None)
+    if missing is not None:
+        raise failure(f"the property {missing} is null", _NULL)
+    texts = {name: value for name, value in properties.items() if value is not None}
+    return SchemaInfo(SchemaType(kind), _stored(SchemaType(kind), text), texts)
+
+
+def _stored(kind: SchemaType, text: str) -> bytes:
+    if kind is not SchemaType.KEY_VALUE:
+        return text.encode(errors="replace")
+    try:
+        return key_value.payload_of(text)
+    except InvalidSchemaError as error:
+        raise failure(error.sentence, "com.google.gson.JsonSyntaxException") from None
+
+
+def _text(body: dict[str, Any], name: str) -> str | None:
+    value = body.get(name)
+    if isinstance(value, dict | list):
+        raise _mismatch("java.lang.String", value)
+    return _WORDS[value] if isinstance(value, bool) else value
+
+
+def _properties(value: Any) -> dict[str, str | None]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise _mismatch("java.util.LinkedHashMap<java.lang.String,java.lang.String>", value)
+    return {name: _text(value, name) for name in value}
+
+
+def _mismatch(wanted: str, value: Any) -> RestError:
+    token = "Array" if isinstance(value, list) else "Object" if isinstance(value, dict) else "String"
+    return RestError(400, f"Cannot deserialize value of type `{wanted}` from {token} value", Form.TEXT)
+
+
+def version_of(text: str) -> int:
+    """Return the number of a version in a path, as Java's Long.parseLong reads it."""
+    digits = text.lstrip("+-0")
+    if not _LONG.fullmatch(text) or len(digits) > _MOST_DIGITS or not -_MOST_LONG - 1 <= int(text) <= _MOST_LONG:
+        raise failure(f'For input string: "{text}"', "java.lang.NumberFormatException")
+    return int(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a path names: the registry ("" for the default one), the kind of its resource, its parts and the call.
+
+    `parts` are tenant and namespace, and the decoded local name of a topic. A partition names its topic.
+    """
+
+    registry: str
+    root: str
+    parts: tuple[str, ...]
+    call: tuple[str, ...]
+
+    @property
+    def topic(self) -> Topic:
+        """The topic."""
+        return Topic(*self.parts)
+
+    @property
+    def pulsar_namespace(self) -> str:
+        """`tenant/namespace`."""
+        return "/".join(self.parts[:2])
+
+
+_PARTS: Final = {"schemas": 3, "namespaces": 2}
+
+
+def target_of(raw_path: str) -> Target:
+    """Return what the path names. Raises RestError: 404 for another path, 412 for invalid names."""
+    parts = raw_path.partition("?")[0].split("/")[1:]
+    registry = "" if parts[0] == "admin" else unquote(parts.pop(0))
+    root = parts[2] if len(parts) > 2 else ""  # noqa: PLR2004 - admin, v2 and the root
+    count = _PARTS.get(root, 0)
+    if parts[:2] != ["admin", "v2"] or not count or len(parts) < 3 + count:
+        raise RestError(404, "Not Found", Form.PAGE)
+    names = [unquote(each) for each in parts[3 : 3 + count]]
+    call = tuple(map(unquote, parts[3 + count :]))
+    if root == "schemas":
+        names[2] = _local_name(names[2])
+    if not all(map(is_entity, names[:2])) or not names[-1]:
+        raise RestError(412, f"{'Topic' if root == 'schemas' else 'Namespace'} name is not valid")
+    return Target(registry, root, tuple(names), call)
+
+
+def _local_name(once: str) -> str:
+    """Return the topic's local name. The broker decodes it twice, the second time with `+` as a space."""
+    if _BROKEN_ESCAPE.search(once):
+        raise failure(f"URLDecoder: Illegal hex characters in escape (%) pattern: {once[:200]}")
+    return without_partition(unquote_plus(once))

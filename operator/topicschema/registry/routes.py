@@ -1,0 +1,238 @@
+"""The paths of the API: who may call what, and the answer to each call."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+
+from aiohttp import web
+
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, TOPIC_SCHEMA, Kind
+from topicschema.cluster.client import ApiClient
+from topicschema.core.errors import StalledError, WaitingError
+from topicschema.core.remote import Setting
+from topicschema.core.schemas import SchemaInfo
+from topicschema.core.topics import TopicKey
+from topicschema.https import bodies
+from topicschema.https.bodies import Bodies, BodyRefusedError, MalformedBodyError
+from topicschema.registry import answers, namespace_settings, openapi, requests
+from topicschema.registry.access import Access, User
+from topicschema.registry.answers import Form, RestError, of_json, unavailable
+from topicschema.registry.governing import Governed, Governing
+from topicschema.registry.namespace_settings import SETTINGS
+from topicschema.registry.reads import Reads
+from topicschema.registry.requests import Target
+from topicschema.registry.writes import Accepted, Writes
+from topicschema.telemetry import INTERNAL_ERRORS
+
+_LOG = logging.getLogger(__name__)
+_JSON: Final = "application/json"
+_ANY: Final = ("*/*", "application/*", _JSON)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request of a known client for a topic or a Pulsar namespace. `body` is that of a POST or a PUT."""
+
+    request: web.Request
+    target: Target
+    governed: Governed
+    body: bytes = b""
+
+    @property
+    def key(self) -> TopicKey:
+        """The key of the topic."""
+        return TopicKey(self.governed.key.registry, self.target.topic)
+
+    async def schema(self) -> SchemaInfo:
+        """Return the schema of the body. Raises RestError."""
+        if not self.body.strip():
+            return requests.schema_of(None)
+        try:
+            return requests.schema_of(await bodies.parse(self.body, requests.loads))
+        except MalformedBodyError as error:
+            raise RestError(400, str(error), Form.TEXT) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """The application. Once `stop` is set, each answer closes its connection."""
+
+    client: ApiClient
+    access: Access
+    governing: Governing
+    reads: Reads
+    writes: Writes
+    bodies: Bodies = field(default_factory=Bodies)
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def application(self) -> web.Application:
+        """Return the application."""
+        application = web.Application()
+        application.router.add_route("*", "/{path:.*}", self.answer)
+        return application
+
+    async def answer(self, request: web.Request) -> web.Response:
+        """Answer a request. A bug is answered with 500, and only the log has its traceback."""
+        try:
+            response = await self._answer(request)
+        except RestError as error:
+            response = self._error(request, error)
+        except BodyRefusedError as error:
+            response = self._error(request, RestError(error.status, str(error)))
+        except WaitingError as error:
+            response = self._error(request, unavailable(f"{error.reason}: {error.message}", error.after))
+        except StalledError as error:
+            response = self._error(request, RestError(409, f"{error.reason}: {error.message}"))
+        except Exception:  # noqa: BLE001 - a bug is counted, logged and answered only here
+            INTERNAL_ERRORS.labels("registry").inc()
+            _LOG.exception("unexpected error during a request", extra={"fields": {"method": request.method}})
+            response = self._error(
+                request, RestError(500, "a bug in topicschema; the registry's log has its traceback")
+            )
+        if self.stop.is_set():
+            response.force_close()
+        return response
+
+    def _error(self, request: web.Request, error: RestError) -> web.Response:
+        return answers.of_error(error, request.path, request.headers.get("Accept", ""))
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        user = await self.access.user(request.headers.get("Authorization", ""))
+        with _counted(user), self.bodies.body(request) as body:
+            if request.path == openapi.PATH:
+                return of_json(openapi.document())
+            target = requests.target_of(request.raw_path)
+            endpoint = _endpoint(request, target)
+            content = await body.read(request) if request.method in ("POST", "PUT") else b""
+            governed = await self.governing.find(target)
+            call = Call(request, target, governed, content)
+            if governed.holder is None:
+                return await endpoint.answer_without_policy(call)
+            for verb in endpoint.verbs:
+                await self.access.require(user, verb, endpoint.kind, governed.holder.namespace)
+            return await endpoint.answer(self, call)
+
+    async def latest(self, call: Call) -> web.Response:
+        """Answer with the newest version."""
+        return of_json(await self.reads.latest(call.key))
+
+    async def version(self, call: Call) -> web.Response:
+        """Answer with the version that the path names."""
+        return of_json(await self.reads.version(call.key, requests.version_of(call.target.call[1])))
+
+    async def versions(self, call: Call) -> web.Response:
+        """Answer with all versions."""
+        return of_json(await self.reads.versions(call.key))
+
+    async def number_of(self, call: Call) -> web.Response:
+        """Answer with the number of exactly this schema."""
+        return of_json(await self.reads.number_of(call.key, await call.schema()))
+
+    async def compatibility(self, call: Call) -> web.Response:
+        """Answer if the schema is compatible."""
+        info, active = await call.schema(), await self.governing.policy(call.governed, call.target.topic)
+        strategy = await self.writes.strategy(call.key, active)
+        return of_json(await self.reads.compatibility(call.key, info, active, strategy), status=202)
+
+    async def register(self, call: Call) -> web.Response:
+        """Register the schema."""
+        info, active = await call.schema(), await self.governing.policy(call.governed, call.target.topic)
+        result = await self.writes.register(call.key, info, active)
+        if isinstance(result, Accepted):
+            return of_json({"reason": result.message}, status=202)
+        return of_json({"version": {"version": result}})
+
+    async def delete(self, call: Call) -> web.Response:
+        """Delete all versions."""
+        active = await self.governing.policy(call.governed, call.target.topic)
+        is_forced = call.request.query.get("force", "").lower() == "true"
+        return of_json({"version": await self.writes.delete(call.key, active, is_forced=is_forced)})
+
+    async def setting(self, call: Call) -> web.Response:
+        """Answer with a setting of the Pulsar namespace."""
+        active = await self.governing.policy(call.governed)
+        return of_json(namespace_settings.value_of(Setting(call.target.call[0]), active))
+
+    async def set(self, call: Call) -> web.Response:
+        """Write a setting of the Pulsar namespace."""
+        setting = Setting(call.target.call[0])
+        value, active = namespace_settings.sent(setting, call.body), await self.governing.policy(call.governed)
+        await namespace_settings.write(self.client, setting, value, active)
+        return web.Response(status=204)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A call: the verbs that its client needs on the kind in the namespace of the policy, and its answer.
+
+    `ungoverned` is the answer about a topic of a Pulsar namespace without a policy, or the reason of a 404.
+    """
+
+    answer: Callable[[Api, Call], Awaitable[web.Response]]
+    verbs: tuple[str, ...]
+    ungoverned: Mapping[str, Any] | str = "Namespace does not exist"
+    kind: Kind = TOPIC_SCHEMA
+
+    async def answer_without_policy(self, call: Call) -> web.Response:
+        """Return the answer, or raise RestError 404, after the broker's own checks of the request."""
+        if self.answer is Api.version:
+            requests.version_of(call.target.call[1])
+        if self.answer in (Api.register, Api.compatibility, Api.number_of):
+            await call.schema()
+        if isinstance(self.ungoverned, str):
+            raise answers.not_found(self.ungoverned)
+        return of_json(self.ungoverned)
+
+
+_MISSING: Final = "Schema not found"
+_OF_TOPICS: Final[Mapping[tuple[str, str], Endpoint]] = MappingProxyType(
+    {
+        ("GET", "schema"): Endpoint(Api.latest, ("get",), _MISSING),
+        ("GET", "schema/"): Endpoint(Api.version, ("get",), _MISSING),
+        ("GET", "schemas"): Endpoint(Api.versions, ("get",), {"getSchemaResponses": []}),
+        ("POST", "version"): Endpoint(Api.number_of, ("get",), {"version": -1}),
+        ("POST", "compatibility"): Endpoint(Api.compatibility, ("get",)),
+        ("POST", "schema"): Endpoint(Api.register, ("create", "patch")),
+        ("DELETE", "schema"): Endpoint(Api.delete, ("delete",)),
+    }
+)
+_OF_NAMESPACES: Final[Mapping[tuple[str, str], Endpoint]] = MappingProxyType(
+    {
+        **{("GET", each): Endpoint(Api.setting, ("get",), kind=NAMESPACE_SCHEMA_POLICY) for each in SETTINGS},
+        **{
+            (method, each): Endpoint(Api.set, ("patch",), kind=NAMESPACE_SCHEMA_POLICY)
+            for each, method in SETTINGS.items()
+        },
+    }
+)
+
+
+def _endpoint(request: web.Request, target: Target) -> Endpoint:
+    """Return what answers the request. Raises RestError 404, 405, 406 or 415 as the broker's containers do."""
+    call, method = target.call, request.method
+    endpoints = _OF_TOPICS if target.root == "schemas" else _OF_NAMESPACES
+    name = "schema/" if len(call) == 2 and call[0] == "schema" else "/".join(call)  # noqa: PLR2004 - with a number
+    allowed = [m for m, n in endpoints if n == name]
+    if not allowed:
+        raise RestError(404, "Not Found", Form.PAGE)
+    if method not in allowed:
+        raise RestError(405, "Method Not Allowed", Form.PAGE, {"Allow": ", ".join(allowed)})
+    if method in ("POST", "PUT") and request.content_type != _JSON:
+        raise RestError(415, "Unsupported Media Type", Form.PAGE)
+    accepted = request.headers.get("Accept", "*/*")
+    if not any(each.partition(";")[0].strip() in _ANY for each in accepted.split(",")):
+        raise RestError(406, "Not Acceptable", Form.PAGE)
+    return endpoints[method, name]
+
+
+@contextmanager
+def _counted(user: User) -> Iterator[None]:
+    user.requests += 1
+    try:
+        yield
+    finally:
+        user.requests -= 1
