@@ -45,10 +45,11 @@ class Governing:
 
     async def find(self, target: Target) -> Governed:
         """Return the Pulsar namespace that the target names. Raises RestError 404 if there is no such registry."""
-        registries = await self._registries.get("", self._list)
-        name = target.registry or _default(registries)
-        if name not in registries:
-            raise not_found(f"there is no SchemaRegistry {name}")
+        name = target.registry or _default(await self._registries.get("", self._list))
+        if name not in await self._registries.get("", self._list):
+            self._registries.forget("")  # a registry that was created now serves at once
+            if name not in await self._registries.get("", self._list):
+                raise not_found(f"there is no SchemaRegistry {name}")
         key = PulsarNamespaceKey(name, *target.parts[:2])
         holder = await self._holders.get(key, lambda: self._holder(key))
         if holder is None:

@@ -1,6 +1,5 @@
 """A Pulsar namespace's three settings of schemas: fields of its policy."""
 
-import json
 from typing import Any, Final
 
 from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
@@ -9,12 +8,13 @@ from topicschema.cluster.errors import ApiRefusedError, ConflictError
 from topicschema.core.remote import Setting
 from topicschema.core.strategies import Strategy
 from topicschema.judging.policies import ActivePolicy
-from topicschema.registry import resources
+from topicschema.registry import requests, resources
 from topicschema.registry.answers import Form, RestError
 
 SETTINGS: Final = {Setting.STRATEGY: "PUT", Setting.AUTO_UPDATE: "POST", Setting.ENFORCEMENT: "POST"}
 """The settings, each with the method that writes it."""
 _TRIES: Final = 3
+_FLAGS: Final = {"true": True, "false": False}
 
 
 def value_of(setting: Setting, active: ActivePolicy) -> Any:
@@ -31,23 +31,33 @@ def value_of(setting: Setting, active: ActivePolicy) -> Any:
 
 
 def sent(setting: Setting, body: bytes) -> Any:
-    """Return the value of a request's body. Raises RestError 400 for another kind of value, or an unknown strategy.
+    """Return the value of a request's body as the broker's Jackson reads it. Raises RestError 400 for another kind.
 
-    A broker unsets its strategy if it does not know the name.
+    As at a broker, an unknown strategy unsets the setting, and a number is the position of a strategy's name.
     """
     try:
-        value = json.loads(body)
+        value = requests.loads(body.decode()) if body.strip() else None
     except (ValueError, RecursionError):
         raise RestError(400, "the body is not JSON", Form.TEXT) from None
-    if setting is not Setting.STRATEGY:
-        if isinstance(value, bool) or value is None:
-            return bool(value)
+    if setting is Setting.STRATEGY:
+        return _strategy(value).value
+    if not body.strip():
         raise RestError(400, "true or false is expected", Form.TEXT)
-    if value is None:
-        return Strategy.UNDEFINED.value
-    if not isinstance(value, str) or value not in Strategy.__members__:
+    if isinstance(value, requests.Spelling) and value.lstrip("-").isdecimal():
+        return int(value) != 0
+    flag = _FLAGS.get(value) if isinstance(value, str) else value
+    if isinstance(flag, bool) or value is None:
+        return bool(flag)
+    raise RestError(400, "true or false is expected", Form.TEXT)
+
+
+def _strategy(value: Any) -> Strategy:
+    if isinstance(value, bool | dict | list):
         raise RestError(400, f"one of {', '.join(Strategy)} is expected", Form.TEXT)
-    return value
+    if isinstance(value, requests.Spelling):
+        known = value.isdecimal() and len(value) == 1 and int(value) < len(Strategy)
+        return tuple(Strategy)[int(value)] if known else Strategy.UNDEFINED
+    return Strategy(value) if value in Strategy.__members__ else Strategy.UNDEFINED
 
 
 async def write(client: ApiClient, setting: Setting, value: Any, active: ActivePolicy) -> None:

@@ -20,6 +20,7 @@ _BROKEN_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
 _WORDS: Final = {True: "true", False: "false"}
 _NULL: Final = "java.lang.NullPointerException"
 _AUTO: Final = "AUTO"
+"""An old name of AUTO_PUBLISH."""
 _LONG: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _MOST_LONG: Final = 2**63 - 1
 _MOST_DIGITS: Final = 19
@@ -39,15 +40,15 @@ _DECODER: Final = json.JSONDecoder(parse_constant=_refuse, parse_int=Spelling, p
 
 
 def loads(text: str) -> Any:
-    """Return the first JSON value of the text. Jackson ignores what follows it. Raises ValueError."""
-    value, _ = _DECODER.raw_decode(text.removeprefix("\ufeff").lstrip(_BLANK))
-    return value
+    """Return the JSON value of the text. Raises ValueError."""
+    return _DECODER.decode(text.removeprefix("\ufeff").strip(_BLANK))
 
 
-def schema_of(body: Any) -> SchemaInfo:
-    """Return the schema of a PostSchemaPayload in the form in which the broker stores it.
+def schema_of(body: Any, *, is_stored: bool) -> SchemaInfo:
+    """Return the schema of a PostSchemaPayload in the form in which the broker stores it, if it `is_stored`.
 
-    Raises RestError: 400 for members of a wrong kind, 422 for a client's type, 500 for others and for what is missing.
+    Raises RestError: 400 for members of a wrong kind, 500 for an unknown type, for what is missing, and for a property
+    that is null and is to be stored.
     """
     if body is None:
         raise failure('Cannot invoke "PostSchemaPayload.getType()" because "payload" is null', _NULL)
@@ -58,14 +59,13 @@ def schema_of(body: Any) -> SchemaInfo:
     kind, text = members
     if kind is None:
         raise failure("Name is null", _NULL)
-    if kind == _AUTO:
-        raise RestError(422, f"Schema {kind} is a client-side schema type", Form.PAGE)
+    kind = SchemaType.AUTO_PUBLISH if kind == _AUTO else kind
     if kind not in SchemaType.__members__:
         raise failure(f"No enum constant org.apache.pulsar.common.schema.SchemaType.{kind}")
     if text is None:
         raise failure('Cannot invoke "String.getBytes(java.nio.charset.Charset)" because the schema is null', _NULL)
     missing = next((name for name, value in properties.items() if value is None), None)
-    if missing is not None:
+    if missing is not None and is_stored:
         raise failure(f"the property {missing} is null", _NULL)
     texts = {name: value for name, value in properties.items() if value is not None}
     return SchemaInfo(SchemaType(kind), _stored(SchemaType(kind), text), texts)
@@ -142,8 +142,11 @@ def target_of(raw_path: str) -> Target:
     count = _PARTS.get(root, 0)
     if parts[:2] != ["admin", "v2"] or not count or len(parts) < 3 + count:
         raise RestError(404, "Not Found", Form.PAGE)
+    if _BROKEN_ESCAPE.search(raw_path):
+        raise RestError(400, "Bad URI", Form.PAGE)
     names = [unquote(each) for each in parts[3 : 3 + count]]
     call = tuple(map(unquote, parts[3 + count :]))
+    call = call[:-1] if call and not call[-1] else call
     if root == "schemas":
         names[2] = _local_name(names[2])
     if not all(map(is_entity, names[:2])) or not names[-1]:
@@ -154,5 +157,5 @@ def target_of(raw_path: str) -> Target:
 def _local_name(once: str) -> str:
     """Return the topic's local name. The broker decodes it twice, the second time with `+` as a space."""
     if _BROKEN_ESCAPE.search(once):
-        raise failure(f"URLDecoder: Illegal hex characters in escape (%) pattern: {once[:200]}")
+        raise RestError(500, f"Illegal hex characters in escape (%) pattern: {once[:200]}", Form.PAGE)
     return without_partition(unquote_plus(once))

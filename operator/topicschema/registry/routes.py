@@ -47,14 +47,13 @@ class Call:
         """The key of the topic."""
         return TopicKey(self.governed.key.registry, self.target.topic)
 
-    async def schema(self) -> SchemaInfo:
+    async def schema(self, *, is_stored: bool = False) -> SchemaInfo:
         """Return the schema of the body. Raises RestError."""
-        if not self.body.strip():
-            return requests.schema_of(None)
         try:
-            return requests.schema_of(await bodies.parse(self.body, requests.loads))
+            body = await bodies.parse(self.body, requests.loads) if self.body.strip() else None
         except MalformedBodyError as error:
             raise RestError(400, str(error), Form.TEXT) from None
+        return requests.schema_of(body, is_stored=is_stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +139,7 @@ class Api:
 
     async def register(self, call: Call) -> web.Response:
         """Register the schema."""
-        info, active = await call.schema(), await self.governing.policy(call.governed, call.target.topic)
+        info, active = await call.schema(is_stored=True), await self.governing.policy(call.governed, call.target.topic)
         result = await self.writes.register(call.key, info, active)
         if isinstance(result, Accepted):
             return of_json({"reason": result.message}, status=202)
@@ -182,7 +181,7 @@ class Endpoint:
         if self.answer is Api.version:
             requests.version_of(call.target.call[1])
         if self.answer in (Api.register, Api.compatibility, Api.number_of):
-            await call.schema()
+            await call.schema(is_stored=self.answer is Api.register)
         if isinstance(self.ungoverned, str):
             raise answers.not_found(self.ungoverned)
         return of_json(self.ungoverned)

@@ -1,0 +1,322 @@
+"""Conversations with Pulsar's REST API of schemas: for each the strategy of its namespace, and its requests.
+
+Each conversation has a topic of its own. Bodies are texts, because many are no JSON.
+"""
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+
+from topicschema.core.schemas import PRIMITIVES
+from topicschema.core.strategies import Strategy
+
+PATH_OF_TOPIC = "{topic}"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request. `path` follows `/admin/v2`, with `{namespace}` and `{topic}` for their names."""
+
+    method: str
+    path: str
+    body: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    name: str
+    strategy: Strategy
+    requests: tuple[Request, ...]
+
+
+def call(method: str, name: str, body: Any = None, topic: str = PATH_OF_TOPIC, **headers: str) -> Request:
+    """Return a call about the topic. A body other than a text is JSON."""
+    sent = body if isinstance(body, str) or body is None else json.dumps(body)
+    named = {each.replace("_", "-"): text for each, text in headers.items()}
+    return Request(method, f"/schemas/{{namespace}}/{topic}/{name}", sent, named)
+
+
+def get(name: str = "schema") -> Request:
+    return call("GET", name)
+
+
+def sent(schema: str, kind: str = "AVRO", properties: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    return {"type": kind, "schema": schema, "properties": properties or {}}
+
+
+def post(schema: str, kind: str = "AVRO", properties: Mapping[str, Any] | None = None) -> Request:
+    return call("POST", "schema", sent(schema, kind, properties))
+
+
+def ask(schema: str, kind: str = "AVRO", properties: Mapping[str, Any] | None = None) -> Request:
+    return call("POST", "compatibility", sent(schema, kind, properties))
+
+
+def number(schema: str, kind: str = "AVRO", properties: Mapping[str, Any] | None = None) -> Request:
+    return call("POST", "version", sent(schema, kind, properties))
+
+
+READS = (get(), get("schema/0"), get("schema/1"), get("schemas"))
+DELETE = call("DELETE", "schema")
+
+
+def record(*fields: Any, name: str = "R", **members: Any) -> str:
+    """Return an Avro record. A field is a name, which is a string, or its whole JSON."""
+    whole = [each if isinstance(each, dict) else {"name": each, "type": "string"} for each in fields]
+    return json.dumps({"type": "record", "name": name, **members, "fields": whole})
+
+
+def optional(name: str, kind: Any = "string", default: Any = "") -> dict[str, Any]:
+    return {"name": name, "type": kind, "default": default}
+
+
+def envelope(message: str = "M", *fields: str) -> str:
+    """Return a PROTOBUF_NATIVE schema with optional int32 fields."""
+    file = FileDescriptorProto(name="p.proto", package="p", syntax="proto3")
+    descriptor = file.message_type.add(name=message)
+    for position, each in enumerate(fields, 1):
+        descriptor.field.add(name=each, number=position, type="TYPE_INT32", label="LABEL_OPTIONAL")
+    files = base64.b64encode(FileDescriptorSet(file=[file]).SerializeToString()).decode()
+    members = {"fileDescriptorSet": files, "rootMessageTypeName": f"p.{message}", "rootFileDescriptorName": "p.proto"}
+    return json.dumps(members)
+
+
+def pair(key: str, value: str, encoding: str = "INLINE") -> dict[str, str]:
+    """Return the properties of a pair with parts of these types, as PulsarAdmin sends them."""
+    return {
+        "key.schema.name": "k", "key.schema.type": key, "key.schema.properties": "{}",
+        "value.schema.name": "v", "value.schema.type": value, "value.schema.properties": "{}",
+        "kv.encoding.type": encoding,
+    }  # fmt: skip
+
+
+V0 = record("a")
+V1 = record("a", optional("b"))
+V2 = record("a", optional("b"), optional("c", "int", 1))
+EDITS = {
+    "optional added": V1,
+    "required added": record("a", "b"),
+    "removed": record(optional("z")),
+    "type changed": record({"name": "a", "type": "int"}),
+    "renamed record": record("a", name="S"),
+    "to union": record({"name": "a", "type": ["null", "string"]}),
+    "bytes": record({"name": "a", "type": "bytes"}),
+}
+
+
+def conversations() -> Iterator[Conversation]:
+    """Yield all, with their names."""
+    for name, strategy, requests in _all():
+        yield Conversation(name, strategy, tuple(requests))
+
+
+def _all() -> Iterator[tuple[str, Strategy, list[Request]]]:
+    yield from _lives()
+    yield from _strategies()
+    yield from _types()
+    yield from _bodies()
+    yield from _names()
+
+
+def _lives() -> Iterator[tuple[str, Strategy, list[Request]]]:
+    full = Strategy.FULL
+    nothing = [*READS, get("schema/-1"), number(V0), ask(V0)]
+    yield "nothing", full, [*nothing, DELETE, *READS, post(V0), *READS, DELETE, DELETE, get("schemas"), post(V0)]
+    versions = ["2", "-1", "00", "+0", "-0", "+1", "abc", "1.0", "0x1", "1e0", "", " 1", "99999999999999999999",
+                "9223372036854775807", "9223372036854775808", "-9223372036854775808", "2147483648"]  # fmt: skip
+    numbers = [get(f"schema/{each.replace(' ', '%20')}") for each in versions]
+    yield "versions", full, [post(V0), post(V1), *numbers]
+    respelled = json.dumps(json.loads(V0), indent=1)
+    documented = record("a", doc="what it is")
+    aliased = record({"name": "a", "type": "string", "aliases": ["x"]})
+    same = [post(V0), post(respelled), post(documented), post(aliased), post(V0, properties={"p": "q"})]
+    yield "equal", full, [*same, *READS, number(V0), number(respelled), number(V0, properties={"p": "q"})]
+    yield "back", full, [post(V0), post(V1), post(V2), post(V0), get(), number(V0), ask(V0), ask(V2), get("schemas")]
+    deleted = [post(V0), post(V1), DELETE, *READS, get("schema/2"), number(V0), ask(record("z")), DELETE]
+    yield (
+        "deleted",
+        full,
+        [*deleted, post(V0), get(), get("schema/4"), get("schemas"), post(V1), DELETE, post("", "INT32")],
+    )
+    yield "forced", full, [
+        post(V0), post(V1), call("DELETE", "schema?force=true"), *READS, call("DELETE", "schema?force=TRUE"), post(V0),
+        call("DELETE", "schema?force=yes"), get(), post(V1), call("DELETE", "schema?force=false"), get("schemas"),
+    ]  # fmt: skip
+    properties = {"owner": "a", "empty": "", "ünï": "ö", "n": 1, "f": 1.5, "b": True}
+    yield "properties", full, [post(V0, properties=properties), *READS, post(V1, properties={"other": "x"}), get()]
+    texts = {"doc": 'ö \U0001f600 \\ " \n \t'}
+    yield "texts", full, [post(f"  {record('a', **texts)}\n"), *READS, post(record({"name": "é", "type": "int"}))]
+
+
+def _strategies() -> Iterator[tuple[str, Strategy, list[Request]]]:
+    for strategy in Strategy:
+        if strategy is Strategy.UNDEFINED:
+            continue
+        for position, (name, edit) in enumerate(EDITS.items()):
+            upload = [post(V0), ask(V0), ask(edit), post(edit), get(), number(edit)]
+            more = [post(V2), ask(V0), post("", "STRING"), ask("", "STRING")] if position == 0 else []
+            yield f"{strategy}: {name}", strategy, upload + more
+        third = [post(V0), post(V1), post(V2), ask(record("a", "c")), post(record("a", "c")), get("schemas"), post(V0)]
+        yield f"{strategy}: third", strategy, third
+
+
+def _types() -> Iterator[tuple[str, Strategy, list[Request]]]:
+    full = Strategy.FULL
+    for kind in sorted(PRIMITIVES):
+        own = [post("", kind), *READS, post("", kind), number("", kind), ask("", kind), post("x", kind)]
+        yield f"type {kind}", full, [*own, post("null", kind), post(V0), ask(V0), number(V0), DELETE, post(V0), get()]
+    for kind in ("JSON", "PROTOBUF"):
+        own = [post(V0, kind), *READS, post(V0, kind), post(V1, kind), number(V0, kind), ask(record("q"), kind)]
+        yield f"type {kind}", full, [*own, post(record("q"), kind), post("{", kind), post(V0), get("schemas")]
+    native = [post(envelope("M", "a"), "PROTOBUF_NATIVE"), *READS, post(envelope("M", "a"), "PROTOBUF_NATIVE")]
+    edits = [(envelope("M", "a", "b"), post), (envelope("N", "a"), post), (envelope("N"), ask), (envelope("M"), number)]
+    native += [how(text, "PROTOBUF_NATIVE") for text, how in edits]
+    wrong = ["", "{}", "x", json.dumps({**json.loads(envelope("M")), "rootMessageTypeName": "p.Q"})]
+    yield "type PROTOBUF_NATIVE", full, [*native, *(post(each, "PROTOBUF_NATIVE") for each in wrong), post(V0)]
+    for encoding in ("INLINE", "SEPARATED"):
+        ofs, other = pair("STRING", "AVRO", encoding), pair("INT32", "AVRO", encoding)
+        text, more = f'{{"key": "", "value": {V0}}}', f'{{"key": "", "value": {V1}}}'
+        broken = f'{{"key": "", "value": {record("q")}}}'
+        kv = [post(text, "KEY_VALUE", ofs), *READS, post(text, "KEY_VALUE", ofs), number(text, "KEY_VALUE", ofs)]
+        kv += [post(more, "KEY_VALUE", ofs), ask(broken, "KEY_VALUE", ofs), post(broken, "KEY_VALUE", ofs), get()]
+        yield f"pair {encoding}", full, [*kv, ask(text, "KEY_VALUE", other), post(V0), number(V0), DELETE, get()]
+    both = f'{{"key": {V0}, "value": {record(optional("n", "double", 1.5))}}}'
+    kinds = pair("AVRO", "JSON")
+    yield "pair of records", full, [post(both, "KEY_VALUE", kinds), *READS, number(both, "KEY_VALUE", kinds)]
+    nothing, ints = '{"key":"","value":""}', pair("INT8", "DOUBLE")
+    yield "pair of primitives", full, [post(nothing, "KEY_VALUE", ints), *READS, post(nothing, "KEY_VALUE", ints)]
+    for position, text in enumerate(("", "{}", "[]", "x", '{"key":""}', '"k"', '{"key":"","value":')):
+        wrong_pair = [post(text, "KEY_VALUE", ints), number(text, "KEY_VALUE", ints), ask(text, "KEY_VALUE", ints)]
+        yield f"wrong pair {position}", full, wrong_pair
+    odd = {"unknown part": {**ints, "key.schema.type": "NOPE"}, "text in a part": pair("STRING", "STRING")}
+    for name, properties in odd.items():
+        yield name, full, [post('{"key":"x","value":""}', "KEY_VALUE", properties)]
+    for kind in ("AUTO", "AUTO_CONSUME", "AUTO_PUBLISH", "NOPE", "avro", "", "EXTERNAL", "AUTO_PRODUCE"):
+        yield f"type {kind or 'empty'}", full, [post("", kind), number("", kind), ask("", kind), get()]
+
+
+def _bodies() -> Iterator[tuple[str, Strategy, list[Request]]]:
+    full = Strategy.FULL
+    texts = [
+        "", " ", "null", "{}", "[]", "1", '"x"', "true", "{", '{"type":"AVRO"', "x", "'a'", '{"type":"STRING"}',
+        '{"schema":""}', '{"type":null,"schema":""}', '{"type":"STRING","schema":null}', '{"type":1,"schema":""}',
+        '{"type":"STRING","schema":1}', '{"type":"STRING","schema":{}}', '{"type":"STRING","schema":[]}',
+        '{"type":{},"schema":""}', '{"type":"STRING","schema":"","properties":[]}',
+        '{"type":"STRING","schema":"","properties":""}', '{"type":"STRING","schema":"","properties":{"a":null}}',
+        '{"type":"STRING","schema":"","properties":{"a":{}}}', '{"type":"STRING","schema":"","properties":{"a":[]}}',
+        '{"type":"INT32","schema":true}', '{"type":"STRING" "schema":""}', '{"type":"STRING","schema":"\n"}',
+        '{"type":"STRING","schema":NaN}', '// c\n{"type":"STRING","schema":""}',
+    ]  # fmt: skip
+    for position, text in enumerate(texts):
+        yield f"body {position}", full, [call("POST", each, text) for each in ("schema", "compatibility", "version")]
+    accepted = [
+        '{"type":"STRING","schema":"","properties":null}', '{"type":"STRING","schema":"","more":{"a":[1]}}',
+        '{"type":"STRING","schema":"","version":3,"timestamp":1,"data":"x"}', '{"type":"STRING","schema":""} x',
+        '{"type":"INT8","type":"STRING","schema":""}', '\n{"type" : "STRING", "schema" : ""}\n',
+        '{"type":"STRING","schema":"","properties":{"a":1,"b":1.50,"c":false,"d":1e3}}',
+    ]  # fmt: skip
+    for position, text in enumerate(accepted):
+        yield f"body accepted {position}", full, [call("POST", "schema", text), get()]
+    schemas = [
+        "", "{}", "x", "null", "1", "[]", '"string"', '["null","string"]', '{"type":"array","items":"int"}',
+        '{"type":"record","name":"R"}', '{"type":"record","name":"1R","fields":[]}', record("a", "a"), V0 + "x",
+        '{"type":"record","name":"R","fields":[{"name":"a","type":"Nope"}]}', "\ufeff" + V0, "// c\n" + V0,
+        '{"type":"enum","name":"E","symbols":["A","A"]}', '{"type":"fixed","name":"F","size":-1}',
+        '{"type":"object","properties":{}}',
+    ]  # fmt: skip
+    for kind in ("AVRO", "JSON", "PROTOBUF"):
+        for position, text in enumerate(schemas):
+            yield f"text {position} of {kind}", full, [post(text, kind), ask(text, kind), get("schemas")]
+    bad = record(optional("a", "string", None))
+    yield (
+        "invalid default second",
+        full,
+        [post(V0), post(record("a", optional("b", "int", "x"))), ask(bad), get("schemas")],
+    )
+    kinds = ["text/plain", "application/xml", "application/json; charset=utf-8"]
+    typed = [call("POST", "schema", sent(V0), Content_Type=each) for each in kinds]
+    accepts = ["text/plain", "text/html", "*/*", "application/*", "application/json, */*"]
+    yield "media types", full, [*typed, *(call("GET", "schema", Accept=each) for each in accepts)]
+
+
+def _names() -> Iterator[tuple[str, Strategy, list[Request]]]:
+    full = Strategy.FULL
+    for position, part in enumerate(("-partition-0", "-partition-77")):
+        name = PATH_OF_TOPIC + part
+        of_partition = [call("POST", "schema", sent(V0), name), get(), call("GET", "schema", None, name)]
+        yield f"partition {position}", full, [*of_partition, call("DELETE", "schema", None, name), get()]
+    for position, part in enumerate(
+        ("-partition-x", "-partition-", ".a", "%252B", "%25C3%25B6", ":a", "=a", "-a", "_a")
+    ):
+        name = PATH_OF_TOPIC + part
+        reads = [call("GET", "schema", None, name), get(), call("GET", "schemas", None, name)]
+        yield f"name {position}", full, [call("POST", "schema", sent(V0), name), *reads]
+    for position, part in enumerate(("%25", "%2525", "%2B", "%20", "%2520", "+", "%zz", "%25zz")):
+        yield f"odd name {position}", full, [call("GET", "schema", None, PATH_OF_TOPIC + part)]
+    missing = [
+        Request("GET", "/schemas/{namespace}-none/{topic}/schema"),
+        Request("GET", "/schemas/none/none/{topic}/schemas"),
+        Request("GET", "/schemas/none/none/{topic}/schema/0"), Request("GET", "/schemas/none/none/{topic}/schema/x"),
+        Request("POST", "/schemas/{namespace}-none/{topic}/schema", json.dumps(sent(V0))),
+        Request("POST", "/schemas/none/none/{topic}/schema", json.dumps(sent(V0))),
+        Request("POST", "/schemas/none/none/{topic}/compatibility", json.dumps(sent(V0))),
+        Request("POST", "/schemas/none/none/{topic}/version", json.dumps(sent(V0))),
+        Request("GET", "/schemas/no%20ne/none/{topic}/schema"), Request("GET", "/schemas/none/n$/{topic}/schema"),
+        Request("POST", "/schemas/none/n$/{topic}/schema", json.dumps(sent(V0))),
+        Request("GET", "/namespaces/none/none/schemaCompatibilityStrategy"),
+        Request("GET", "/namespaces/none/none/isAllowAutoUpdateSchema"),
+        Request("GET", "/namespaces/none/none/schemaValidationEnforced"),
+    ]  # fmt: skip
+    yield "missing namespaces", full, missing
+    methods = [
+        call(method, name) for method in ("PUT", "PATCH") for name in ("schema", "schemas", "schema/0", "version")
+    ]
+    methods += [
+        call("POST", "schemas", "{}"),
+        call("DELETE", "schemas"),
+        call("GET", "compatibility"),
+        call("GET", "nope"),
+    ]
+    methods += [
+        call("GET", "version"),
+        call("DELETE", "schema/0"),
+        call("GET", "schema/0/1"),
+        call("POST", "schema/0", "{}"),
+    ]
+    yield "methods", full, methods
+    yield "written settings", Strategy.UNDEFINED, list(_settings())
+    for strategy in (full, Strategy.BACKWARD):
+        settings = ("schemaCompatibilityStrategy", "isAllowAutoUpdateSchema", "schemaValidationEnforced")
+        yield (
+            f"settings {strategy}",
+            strategy,
+            [Request("GET", f"/namespaces/{{namespace}}/{each}") for each in settings],
+        )
+
+
+def _settings() -> Iterator[Request]:
+    """Yield the requests of the one conversation that changes the settings of its namespace."""
+    strategy, *flags = (
+        f"/namespaces/{{namespace}}/{each}"
+        for each in ("schemaCompatibilityStrategy", "isAllowAutoUpdateSchema", "schemaValidationEnforced")
+    )
+    yield Request("GET", strategy)
+    yield post(V0)
+    texts = ['"BACKWARD"', '"ALWAYS_COMPATIBLE"', '"NOPE"', '"FULL"', "5", "77", '"backward"', '"FORWARD"', "null"]
+    for text in (*texts, "x", "{}", "[]", "true", '"UNDEFINED"', '""'):
+        yield Request("PUT", strategy, text)
+        yield Request("GET", strategy)
+    yield Request("PUT", strategy, '"ALWAYS_COMPATIBLE"')
+    yield ask(record("z"))
+    yield post(record("z"))
+    yield Request("POST", strategy, '"FULL"')
+    for flag in flags:
+        yield Request("GET", flag)
+        for text in ("false", "true", "null", "true", '"x"', "{}", "x"):
+            yield Request("POST", flag, text)
+            yield Request("GET", flag)
