@@ -75,6 +75,7 @@ generate: setup ## generate CRDs, documents and Pulsar's commands from their sou
 	$(BIN)/python -m grpc_tools.protoc -Ioperator --python_out=operator --pyi_out=operator $(PULSAR)/pulsar_api.proto
 	rm -rf charts/topicschema/files && mkdir -p charts/topicschema/files/crds
 	cp crds/*.yaml charts/topicschema/files/crds/ && cp manifests/base/{rbac,validation,guards}.yaml charts/topicschema/files/
+	cp manifests/components/registry/rbac.yaml charts/topicschema/files/registry-rbac.yaml
 
 well-known: setup ## download the descriptors of google/protobuf that Pulsar's Java client puts into envelopes
 	work=$$(mktemp -d); trap 'rm -rf $$work' EXIT; (cd $$work && \

@@ -1,6 +1,6 @@
 """The recorded conversations with the broker's REST API of schemas: the registry has to answer the same.
 
-TOPICSCHEMA_TEST_RECORD=1 records all answers anew.
+TOPICSCHEMA_TEST_RECORD=1 replaces the recording.
 """
 
 import os

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
@@ -19,7 +20,7 @@ from testbed import helm, install
 from testbed.cluster import Cluster
 from testbed.controlplane import owned
 from testbed.errors import TestbedError
-from topicschema.settings import Settings, ServerSettings
+from topicschema.settings import ServerSettings, Settings
 
 pytestmark = pytest.mark.cluster  # a cluster of its own, which no fixture's name shows
 
@@ -70,6 +71,20 @@ def test_the_chart_makes_what_kustomize_makes(cluster: Cluster) -> None:
     ours = helm.render({"crds": {"install": False}}, "topicschema-system")
     ours = [each for each in ours if each["kind"] != "Secret"]
     assert plain(ours) == plain([each for each in theirs if each["metadata"]["name"] != "topicschema-system"])
+
+
+def test_the_registry_is_the_components_and_nothing_of_it_is_there_by_default() -> None:
+    folder = helm.CHART.parents[1] / "manifests" / "components" / "registry"
+    texts = [(folder / name).read_text(encoding="utf-8") for name in ("rbac.yaml", "registry.yaml")]
+    theirs = [each for text in texts for each in yaml.safe_load_all(text)]
+    peers = [{"namespaceSelector": {}}]
+    ours = helm.render({"registry": {"enabled": True, "networkPolicy": {"from": peers}}}, "topicschema-system")
+    made = [each for each in ours if each["metadata"]["name"] == "topicschema-registry"]
+    (policy,) = [each for each in made if each["kind"] == "NetworkPolicy"]
+    assert policy["spec"]["ingress"][0]["from"] == peers
+    assert plain([each for each in made if each is not policy]) == plain(theirs)
+    names = {each["metadata"]["name"] for each in helm.render({}, "topicschema-system")}
+    assert "topicschema-registry" not in names
 
 
 def test_crds_are_the_generated_ones_and_stay_when_the_release_goes() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,7 @@ from topicschema.core.strategies import Strategy
 
 pytestmark = pytest.mark.timeout(300)
 
+PAGE = Path(__file__).parents[2] / "docs" / "registry-rest.md"
 JAVA = Path(__file__).parents[1] / "broker" / "admin" / "SchemaTour.java"
 STRICTER = ("text 3 of JSON", "text 18 of JSON")
 """The operator refuses JSON Schemas, which a broker of Pulsar 4.0 takes (docs/decisions/0003)."""
@@ -74,7 +76,7 @@ def post(client: RegistryClient, shop: WatchedShop, schema: str, topic: str = "c
 
 
 async def in_threads(count: int, *calls: Any) -> list[Any]:
-    """Return the results of the calls, which run in so many threads."""
+    """Return the results of the calls, which run in `count` threads."""
     with ThreadPoolExecutor(count) as pool:
         return await asyncio.gather(*(asyncio.get_running_loop().run_in_executor(pool, *call) for call in calls))
 
@@ -179,7 +181,7 @@ async def test_constraints_of_the_policy_and_admission_refuse(admin: RegistryCli
     assert "spec.topic" in spaced.json["message"]
 
 
-async def test_a_gate_answers_where_to_look(admin: RegistryClient, shop: WatchedShop) -> None:
+async def test_a_gate_answers_with_the_command_for_its_progress(admin: RegistryClient, shop: WatchedShop) -> None:
     ValidatedShop(shop).govern(GATE)
     await shop.policy_ready("Active")
     pending = post(admin, shop, text("a"))
@@ -218,7 +220,7 @@ def accounts(namespace: str, roles: Mapping[str, str | None]) -> list[dict[str, 
         metadata = {"name": name, "namespace": namespace}
         objects += [{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}]
         if role is not None:
-            bound = {"roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": role}}
+            bound: dict[str, Any] = {"roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": role}}
             bound |= {"subjects": [{"kind": "ServiceAccount", **metadata}], "metadata": metadata}
             objects += [{"apiVersion": f"{group}/v1", "kind": "RoleBinding", **bound}]
     return objects
@@ -270,6 +272,32 @@ async def test_the_document_names_every_call(admin: RegistryClient) -> None:
     document = admin.request("GET", "/openapi.json").json
     calls = {(method, each) for each, methods in document["paths"].items() for method in methods}
     assert len(calls) == len(RIGHTS) - 2 + 6
+
+
+async def test_the_commands_of_the_page(
+    admin: RegistryClient, shop: WatchedShop, cluster: Cluster, tmp_path: Path
+) -> None:
+    objects = accounts(shop.namespace, {"app": "edit"})
+    cluster.kubectl("apply", "--server-side", "-f", "-", stdin=install.as_list(objects))
+    (script,) = re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    for name, own in {
+        "localhost:8443/prod": f"{admin.url.removeprefix('https://')}/{shop.namespace}",
+        "namespace shop": f"namespace {shop.namespace}",
+        "shop/orders": shop.shop.pulsar_namespace,
+        "ca.crt": str(admin.ca),
+    }.items():
+        assert name in script
+        script = script.replace(name, own)
+    commands = script.replace("\ncall ", "\necho; call ")
+    bash = await asyncio.create_subprocess_exec(
+        "bash", "-e", "-c", commands, env=cluster.environment() | {"no_proxy": "*"}, cwd=tmp_path,
+        stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    output, _ = await bash.communicate()
+    lines = [json.loads(line) for line in output.decode().strip().splitlines()]
+    assert lines[0] == {"version": {"version": 0}}
+    assert lines[1] == lines[2] == lines[3]["getSchemaResponses"][0]
+    assert lines[4:] == [{"version": -1}, "UNDEFINED", {"version": 1}]
 
 
 async def test_javas_admin_client(admin: RegistryClient, shop: WatchedShop) -> None:

@@ -1,4 +1,4 @@
-{{/* Metadata and spec that both pods share. */}}
+{{/* Metadata and spec that the pods share. */}}
 
 {{- define "topicschema.labels" -}}
 app.kubernetes.io/name: {{ .name }}
@@ -12,7 +12,7 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}
 
-{{/* The container of .process (controller or webhook), without privileges on its node. */}}
+{{/* The container of .process (controller, webhook or registry), without privileges on its node. */}}
 {{- define "topicschema.container" -}}
 image: {{ include "topicschema.image" .root }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}

@@ -1,4 +1,4 @@
-"""The name of a topic's resource, if nobody gives it another one."""
+"""The default name of a topic's resource."""
 
 import hashlib
 import re

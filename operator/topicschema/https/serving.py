@@ -24,7 +24,7 @@ _LINGERING: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class HeaderLimits:
     """Limits on the bytes of the request line, on the number of headers, and on the bytes of each."""
 
     line_bytes: int
@@ -32,7 +32,7 @@ class Limits:
     header_bytes: int
 
 
-def runner(application: web.Application, limits: Limits) -> web.AppRunner:
+def runner(application: web.Application, limits: HeaderLimits) -> web.AppRunner:
     """Return a runner of the application with these limits. It decompresses no body."""
     return web.AppRunner(
         application,

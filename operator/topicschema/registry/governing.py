@@ -13,7 +13,7 @@ from topicschema.judging.clock import utc_now
 from topicschema.judging.policies import ActivePolicy, PolicyResolver
 from topicschema.registry.access import Cache
 from topicschema.registry.answers import not_found
-from topicschema.registry.requests import Target
+from topicschema.registry.requests import RequestPath
 from topicschema.storage.protocol import SchemaStorage
 
 DEFAULT_ANNOTATION: Final = "topicschema.io/is-default-registry"
@@ -33,7 +33,7 @@ class Governed:
         return TopicKey(self.key.registry, topic)
 
 
-class Governing:
+class Governance:
     """Search for registries and policies. Their names are cached for seconds."""
 
     def __init__(self, client: ApiClient, storage: SchemaStorage) -> None:
@@ -43,7 +43,7 @@ class Governing:
         self._registries: Cache[dict[str, bool]] = Cache(_SECONDS)
         self._holders: Cache[Owner | None] = Cache(_SECONDS)
 
-    async def find(self, target: Target) -> Governed:
+    async def find(self, target: RequestPath) -> Governed:
         """Return the Pulsar namespace that the target names. Raises RestError 404 if there is no such registry."""
         name = target.registry or _default(await self._registries.get("", self._list))
         if name not in await self._registries.get("", self._list):

@@ -95,9 +95,9 @@ def _properties(value: Any) -> dict[str, str | None]:
     return {name: _text(value, name) for name in value}
 
 
-def _mismatch(wanted: str, value: Any) -> RestError:
+def _mismatch(java_type: str, value: Any) -> RestError:
     token = "Array" if isinstance(value, list) else "Object" if isinstance(value, dict) else "String"
-    return RestError(400, f"Cannot deserialize value of type `{wanted}` from {token} value", Form.TEXT)
+    return RestError(400, f"Cannot deserialize value of type `{java_type}` from {token} value", Form.TEXT)
 
 
 def version_of(text: str) -> int:
@@ -109,8 +109,8 @@ def version_of(text: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """What a path names: the registry ("" for the default one), the kind of its resource, its parts and the call.
+class RequestPath:
+    """The names in a path: the registry ("" for the default one), the kind of its resource, its parts and the call.
 
     `parts` are tenant and namespace, and the decoded local name of a topic. A partition names its topic.
     """
@@ -134,7 +134,7 @@ class Target:
 _PARTS: Final = {"schemas": 3, "namespaces": 2}
 
 
-def target_of(raw_path: str) -> Target:
+def target_of(raw_path: str) -> RequestPath:
     """Return what the path names. Raises RestError: 404 for another path, 412 for invalid names."""
     parts = raw_path.partition("?")[0].split("/")[1:]
     registry = "" if parts[0] == "admin" else unquote(parts.pop(0))
@@ -151,7 +151,7 @@ def target_of(raw_path: str) -> Target:
         names[2] = _local_name(names[2])
     if not all(map(is_entity, names[:2])) or not names[-1]:
         raise RestError(412, f"{'Topic' if root == 'schemas' else 'Namespace'} name is not valid")
-    return Target(registry, root, tuple(names), call)
+    return RequestPath(registry, root, tuple(names), call)
 
 
 def _local_name(once: str) -> str:

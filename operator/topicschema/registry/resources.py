@@ -27,7 +27,7 @@ _OF_PARTS: Final = ("key.schema.", "value.schema.", "kv.encoding.type")
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
+class TopicResource:
     """The TopicSchema of a topic, at its address. `wire` is None if it does not exist."""
 
     namespace: str
@@ -44,7 +44,7 @@ class Resource:
         return f"TopicSchema {self.name} in namespace {self.namespace}"
 
 
-async def find(client: ApiClient, holder: Owner, topic: Topic, history: History) -> Resource:
+async def find(client: ApiClient, holder: Owner, topic: Topic, history: History) -> TopicResource:
     """Return the TopicSchema of the topic in the policy's namespace: that which claims it, or the one of its name.
 
     Raises RestError 409 if the resource of that name has another topic.
@@ -53,12 +53,12 @@ async def find(client: ApiClient, holder: Owner, topic: Topic, history: History)
     if claim is not None and claim.namespace == holder.namespace:
         wire = await _get(client, claim.namespace, claim.name)
         if wire is not None and wire["metadata"].get("uid") == claim.uid:
-            return Resource(claim.namespace, claim.name, wire)
-    resource = Resource(holder.namespace, name_of(topic))
+            return TopicResource(claim.namespace, claim.name, wire)
+    resource = TopicResource(holder.namespace, name_of(topic))
     wire = await _get(client, resource.namespace, resource.name)
     if wire is not None and Topic.parse(wire["spec"]["topic"]) != topic:
         raise RestError(409, f"{resource} has another topic: create a TopicSchema of another name", Form.PAGE)
-    return Resource(resource.namespace, resource.name, wire)
+    return TopicResource(resource.namespace, resource.name, wire)
 
 
 async def _get(client: ApiClient, namespace: str, name: str) -> Object | None:
@@ -125,8 +125,8 @@ async def apply(  # noqa: PLR0913, PLR0917 - an object's address is three of the
     return await client.apply(kind, namespace, name, body, field_manager=MANAGER, force=before is not None)
 
 
-class Watch:
-    """Watch of all TopicSchemas, which wakes those who wait for one."""
+class TopicWatch:
+    """Watch of all TopicSchemas, which wakes the tasks that wait for one."""
 
     def __init__(self, client: ApiClient) -> None:
         self._client = client

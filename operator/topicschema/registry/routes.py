@@ -21,10 +21,10 @@ from topicschema.https.bodies import Bodies, BodyRefusedError, MalformedBodyErro
 from topicschema.registry import answers, namespace_settings, openapi, requests
 from topicschema.registry.access import Access, User
 from topicschema.registry.answers import Form, RestError, of_json, unavailable
-from topicschema.registry.governing import Governed, Governing
+from topicschema.registry.governing import Governance, Governed
 from topicschema.registry.namespace_settings import SETTINGS
 from topicschema.registry.reads import Reads
-from topicschema.registry.requests import Target
+from topicschema.registry.requests import RequestPath
 from topicschema.registry.writes import Accepted, Writes
 from topicschema.telemetry import INTERNAL_ERRORS
 
@@ -38,7 +38,7 @@ class Call:
     """A request of a known client for a topic or a Pulsar namespace. `body` is that of a POST or a PUT."""
 
     request: web.Request
-    target: Target
+    target: RequestPath
     governed: Governed
     body: bytes = b""
 
@@ -62,7 +62,7 @@ class Api:
 
     client: ApiClient
     access: Access
-    governing: Governing
+    governing: Governance
     reads: Reads
     writes: Writes
     bodies: Bodies = field(default_factory=Bodies)
@@ -165,7 +165,7 @@ class Api:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class Operation:
     """A call: the verbs that its client needs on the kind in the namespace of the policy, and its answer.
 
     `ungoverned` is the answer about a topic of a Pulsar namespace without a policy, or the reason of a 404.
@@ -188,29 +188,29 @@ class Endpoint:
 
 
 _MISSING: Final = "Schema not found"
-_OF_TOPICS: Final[Mapping[tuple[str, str], Endpoint]] = MappingProxyType(
+_OF_TOPICS: Final[Mapping[tuple[str, str], Operation]] = MappingProxyType(
     {
-        ("GET", "schema"): Endpoint(Api.latest, ("get",), _MISSING),
-        ("GET", "schema/"): Endpoint(Api.version, ("get",), _MISSING),
-        ("GET", "schemas"): Endpoint(Api.versions, ("get",), {"getSchemaResponses": []}),
-        ("POST", "version"): Endpoint(Api.number_of, ("get",), {"version": -1}),
-        ("POST", "compatibility"): Endpoint(Api.compatibility, ("get",)),
-        ("POST", "schema"): Endpoint(Api.register, ("create", "patch")),
-        ("DELETE", "schema"): Endpoint(Api.delete, ("delete",)),
+        ("GET", "schema"): Operation(Api.latest, ("get",), _MISSING),
+        ("GET", "schema/"): Operation(Api.version, ("get",), _MISSING),
+        ("GET", "schemas"): Operation(Api.versions, ("get",), {"getSchemaResponses": []}),
+        ("POST", "version"): Operation(Api.number_of, ("get",), {"version": -1}),
+        ("POST", "compatibility"): Operation(Api.compatibility, ("get",)),
+        ("POST", "schema"): Operation(Api.register, ("create", "patch")),
+        ("DELETE", "schema"): Operation(Api.delete, ("delete",)),
     }
 )
-_OF_NAMESPACES: Final[Mapping[tuple[str, str], Endpoint]] = MappingProxyType(
+_OF_NAMESPACES: Final[Mapping[tuple[str, str], Operation]] = MappingProxyType(
     {
-        **{("GET", each): Endpoint(Api.setting, ("get",), kind=NAMESPACE_SCHEMA_POLICY) for each in SETTINGS},
+        **{("GET", each): Operation(Api.setting, ("get",), kind=NAMESPACE_SCHEMA_POLICY) for each in SETTINGS},
         **{
-            (method, each): Endpoint(Api.set, ("patch",), kind=NAMESPACE_SCHEMA_POLICY)
+            (method, each): Operation(Api.set, ("patch",), kind=NAMESPACE_SCHEMA_POLICY)
             for each, method in SETTINGS.items()
         },
     }
 )
 
 
-def _endpoint(request: web.Request, target: Target) -> Endpoint:
+def _endpoint(request: web.Request, target: RequestPath) -> Operation:
     """Return what answers the request. Raises RestError 404, 405, 406 or 415 as the broker's containers do."""
     call, method = target.call, request.method
     endpoints = _OF_TOPICS if target.root == "schemas" else _OF_NAMESPACES

@@ -15,12 +15,12 @@ from topicschema.cluster.connection import ApiConnection
 from topicschema.core.errors import StalledError
 from topicschema.https import connection_logs, serving
 from topicschema.https.certificate import Certificate
-from topicschema.https.serving import Limits
+from topicschema.https.serving import HeaderLimits
 from topicschema.judging.judge import Judge
 from topicschema.registry.access import Access
-from topicschema.registry.governing import Governing
+from topicschema.registry.governing import Governance
 from topicschema.registry.reads import Reads
-from topicschema.registry.resources import Watch
+from topicschema.registry.resources import TopicWatch
 from topicschema.registry.routes import Api
 from topicschema.registry.writes import Writes
 from topicschema.settings import InvalidSettingError, ServerSettings
@@ -33,7 +33,7 @@ _PAYLOAD_CACHE_BYTES: Final = 64 * 1024 * 1024
 _DRAIN: Final = 3.0
 # Local names of topics have up to 512 characters, which are percent-encoded twice. Tokens of an identity provider list
 # groups.
-_LIMITS: Final = Limits(line_bytes=32 * 1024, headers=64, header_bytes=16 * 1024)
+_LIMITS: Final = HeaderLimits(line_bytes=32 * 1024, headers=64, header_bytes=16 * 1024)
 
 
 @dataclass(slots=True)
@@ -59,11 +59,11 @@ async def serve(
         stack.push_async_callback(storage.aclose)
         judge = Judge(storage, checkers=settings.checkers)
         stack.callback(judge.close)
-        reads, watch = Reads(storage, judge), Watch(client)
+        reads, watch = Reads(storage, judge), TopicWatch(client)
         for task in (asyncio.create_task(reads.histories.follow()), asyncio.create_task(watch.follow())):
             stack.callback(task.cancel)
         writes = Writes(client, storage, judge, reads.histories, watch)
-        api = Api(client, Access(client), Governing(client, storage), reads, writes, stop=stop)
+        api = Api(client, Access(client), Governance(client, storage), reads, writes, stop=stop)
         runner = serving.runner(api.application(), _LIMITS)
         async with serving.served(runner, certificate, api.bodies, settings.port):
             health.is_ready = True

@@ -1,6 +1,6 @@
 """Writes: a schema becomes the spec of a TopicSchema, which admission judges and the controller registers.
 
-Each request repeats its steps until the store has its schema, or until somebody refuses it: read, judge, apply, wait.
+Each request repeats its steps until the store has its schema, or until it is refused: read, judge, apply, wait.
 So a request whose edit another client replaced before it was registered is not lost.
 """
 
@@ -31,7 +31,7 @@ from topicschema.judging.policy_rules import choices_of
 from topicschema.registry import resources, verdicts
 from topicschema.registry.answers import Form, RestError, unavailable
 from topicschema.registry.reads import Histories
-from topicschema.registry.resources import SCHEMA_FIELDS, Resource, Watch
+from topicschema.registry.resources import SCHEMA_FIELDS, TopicResource, TopicWatch
 from topicschema.storage.protocol import SchemaStorage, Stored
 
 SECONDS: Final = 25.0
@@ -43,14 +43,17 @@ _NOTHING: Final = digest(b"")
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A schema that waits for the validation of the topic's retained messages. `message` tells where to look."""
+    """A schema that waits for the validation of the topic's retained messages.
+
+    `message` names the command that shows the progress.
+    """
 
     message: str
 
 
 @dataclass(slots=True)
 class _Waiting:
-    """What a request waits for, for the message if it takes too long."""
+    """The reason why a request waits, for the message if it takes too long."""
 
     message: str = "another request about this topic is in progress"
 
@@ -64,7 +67,7 @@ class Writes:
         storage: SchemaStorage,
         judge: Judge,
         histories: Histories,
-        watch: Watch,
+        watch: TopicWatch,
         seconds: float = SECONDS,
     ) -> None:
         self._client = client
@@ -136,13 +139,13 @@ class Writes:
         finally:
             self._histories.forget(key)
 
-    async def _resource(self, key: TopicKey, active: ActivePolicy, history: History) -> Resource:
+    async def _resource(self, key: TopicKey, active: ActivePolicy, history: History) -> TopicResource:
         metadata = active.resource.metadata
         holder = Owner(metadata.namespace, metadata.name, metadata.uid)
         return await resources.find(self._client, holder, key.topic, history)
 
     async def _step(
-        self, stored: Stored, resource: Resource, info: SchemaInfo, active: ActivePolicy, waiting: _Waiting
+        self, stored: Stored, resource: TopicResource, info: SchemaInfo, active: ActivePolicy, waiting: _Waiting
     ) -> int | Accepted | None:
         """Return the result, or None if something must change first. Apply the resource if it is time to."""
         existing, pulsar_version = resource.decoded, active.policy.profile.pulsar_version
@@ -212,7 +215,7 @@ class Writes:
         await self._storage.put(stored, replace(history, entries=(*history.entries, tombstone), claim=None))
         return number
 
-    async def _remove(self, resource: Resource, *, with_schemas: bool) -> None:
+    async def _remove(self, resource: TopicResource, *, with_schemas: bool) -> None:
         """Delete the TopicSchema. The controller deletes its schemas at the broker, if `with_schemas` is True."""
         wire = resource.wire
         if wire is None or wire["metadata"].get("deletionTimestamp"):
@@ -234,7 +237,7 @@ class Writes:
         )
 
 
-def _undeletable(resource: Resource, *, is_forced: bool) -> RestError:
+def _undeletable(resource: TopicResource, *, is_forced: bool) -> RestError:
     what = "a forced deletion is the broker's alone" if is_forced else f"{resource} does not exist"
     return RestError(409, f"{what}: delete the schemas at the broker", Form.PAGE)
 
@@ -248,7 +251,7 @@ async def _wait(changed: asyncio.Event) -> None:
         return
 
 
-def _result(existing: TopicSchema, resource: Resource, waiting: _Waiting) -> int | Accepted | None:
+def _result(existing: TopicSchema, resource: TopicResource, waiting: _Waiting) -> int | Accepted | None:
     """Return the controller's result for the current spec, or None if it goes on. Raises RestError if it refuses."""
     conditions = {each.type: each for each in existing.status.conditions}
     ready, stalled = conditions.get(ConditionType.READY), conditions.get(ConditionType.STALLED)
@@ -256,19 +259,19 @@ def _result(existing: TopicSchema, resource: Resource, waiting: _Waiting) -> int
         raise RestError(409, f"{resource} is suspended: nothing is registered", Form.PAGE)
     if stalled is not None and stalled.status is ConditionStatus.TRUE:
         is_invalid = Reason.of(stalled.reason).category is Category.INVALID
-        raise RestError(422 if is_invalid else 409, f"{_said(stalled)} ({resource})", Form.PAGE)
+        raise RestError(422 if is_invalid else 409, f"{_message_of(stalled)} ({resource})", Form.PAGE)
     if ready is not None and ready.status is ConditionStatus.TRUE:
         if existing.status.schema_version is None:
-            raise RestError(409, f"{_said(ready)} ({resource})", Form.PAGE)
+            raise RestError(409, f"{_message_of(ready)} ({resource})", Form.PAGE)
         return existing.status.schema_version
     if ready is not None and ready.reason == Reason.VALIDATING:
         where = f"kubectl get topicschema {resource.name} -n {resource.namespace} -o yaml"
-        return Accepted(f"{_said(ready)}; see {where}")
-    waiting.message = f"{_said(ready)} ({resource})" if ready is not None else waiting.message
+        return Accepted(f"{_message_of(ready)}; see {where}")
+    waiting.message = f"{_message_of(ready)} ({resource})" if ready is not None else waiting.message
     return None
 
 
-def _said(condition: Condition) -> str:
+def _message_of(condition: Condition) -> str:
     return f"{condition.reason}: {condition.message}"
 
 

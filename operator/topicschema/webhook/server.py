@@ -28,7 +28,7 @@ from topicschema.core.reasons import Reason
 from topicschema.https import bodies, connection_logs, serving
 from topicschema.https.bodies import Bodies, Body, BodyRefusedError, MalformedBodyError
 from topicschema.https.certificate import Certificate
-from topicschema.https.serving import Limits
+from topicschema.https.serving import HeaderLimits
 from topicschema.judging.judge import Judge
 from topicschema.judging.policies import PolicyResolver
 from topicschema.settings import InvalidSettingError, ServerSettings
@@ -43,7 +43,7 @@ _ANSWERING_TIME = 0.5
 # Endpoints are updated after a delay, and the API server uses its connections until an answer closes them.
 _DRAIN = 3.0
 # The API server sends a dozen short headers, and perhaps a token. All together have at most 64 KiB.
-_LIMITS = Limits(line_bytes=1024, headers=16, header_bytes=4096)
+_LIMITS = HeaderLimits(line_bytes=1024, headers=16, header_bytes=4096)
 _TIMEOUT = re.compile(r"(\d{1,3})s")
 
 Reviewer = Callable[[Review], Awaitable[ReviewResponse]]

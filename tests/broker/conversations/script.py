@@ -53,7 +53,7 @@ def post(schema: str, kind: str = "AVRO", properties: Mapping[str, Any] | None =
     return call("POST", "schema", sent(schema, kind, properties))
 
 
-def ask(schema: str, kind: str = "AVRO", properties: Mapping[str, Any] | None = None) -> Request:
+def compatibility(schema: str, kind: str = "AVRO", properties: Mapping[str, Any] | None = None) -> Request:
     return call("POST", "compatibility", sent(schema, kind, properties))
 
 
@@ -125,7 +125,7 @@ def _all() -> Iterator[tuple[str, Strategy, list[Request]]]:
 
 def _lives() -> Iterator[tuple[str, Strategy, list[Request]]]:
     full = Strategy.FULL
-    nothing = [*READS, get("schema/-1"), number(V0), ask(V0)]
+    nothing = [*READS, get("schema/-1"), number(V0), compatibility(V0)]
     yield "nothing", full, [*nothing, DELETE, *READS, post(V0), *READS, DELETE, DELETE, get("schemas"), post(V0)]
     versions = ["2", "-1", "00", "+0", "-0", "+1", "abc", "1.0", "0x1", "1e0", "", " 1", "99999999999999999999",
                 "9223372036854775807", "9223372036854775808", "-9223372036854775808", "2147483648"]  # fmt: skip
@@ -136,8 +136,22 @@ def _lives() -> Iterator[tuple[str, Strategy, list[Request]]]:
     aliased = record({"name": "a", "type": "string", "aliases": ["x"]})
     same = [post(V0), post(respelled), post(documented), post(aliased), post(V0, properties={"p": "q"})]
     yield "equal", full, [*same, *READS, number(V0), number(respelled), number(V0, properties={"p": "q"})]
-    yield "back", full, [post(V0), post(V1), post(V2), post(V0), get(), number(V0), ask(V0), ask(V2), get("schemas")]
-    deleted = [post(V0), post(V1), DELETE, *READS, get("schema/2"), number(V0), ask(record("z")), DELETE]
+    yield (
+        "back",
+        full,
+        [
+            post(V0),
+            post(V1),
+            post(V2),
+            post(V0),
+            get(),
+            number(V0),
+            compatibility(V0),
+            compatibility(V2),
+            get("schemas"),
+        ],
+    )
+    deleted = [post(V0), post(V1), DELETE, *READS, get("schema/2"), number(V0), compatibility(record("z")), DELETE]
     yield (
         "deleted",
         full,
@@ -158,23 +172,49 @@ def _strategies() -> Iterator[tuple[str, Strategy, list[Request]]]:
         if strategy is Strategy.UNDEFINED:
             continue
         for position, (name, edit) in enumerate(EDITS.items()):
-            upload = [post(V0), ask(V0), ask(edit), post(edit), get(), number(edit)]
-            more = [post(V2), ask(V0), post("", "STRING"), ask("", "STRING")] if position == 0 else []
+            upload = [post(V0), compatibility(V0), compatibility(edit), post(edit), get(), number(edit)]
+            more = (
+                [post(V2), compatibility(V0), post("", "STRING"), compatibility("", "STRING")] if position == 0 else []
+            )
             yield f"{strategy}: {name}", strategy, upload + more
-        third = [post(V0), post(V1), post(V2), ask(record("a", "c")), post(record("a", "c")), get("schemas"), post(V0)]
+        third = [
+            post(V0),
+            post(V1),
+            post(V2),
+            compatibility(record("a", "c")),
+            post(record("a", "c")),
+            get("schemas"),
+            post(V0),
+        ]
         yield f"{strategy}: third", strategy, third
 
 
 def _types() -> Iterator[tuple[str, Strategy, list[Request]]]:
     full = Strategy.FULL
     for kind in sorted(PRIMITIVES):
-        own = [post("", kind), *READS, post("", kind), number("", kind), ask("", kind), post("x", kind)]
-        yield f"type {kind}", full, [*own, post("null", kind), post(V0), ask(V0), number(V0), DELETE, post(V0), get()]
+        own = [post("", kind), *READS, post("", kind), number("", kind), compatibility("", kind), post("x", kind)]
+        yield (
+            f"type {kind}",
+            full,
+            [*own, post("null", kind), post(V0), compatibility(V0), number(V0), DELETE, post(V0), get()],
+        )
     for kind in ("JSON", "PROTOBUF"):
-        own = [post(V0, kind), *READS, post(V0, kind), post(V1, kind), number(V0, kind), ask(record("q"), kind)]
+        own = [
+            post(V0, kind),
+            *READS,
+            post(V0, kind),
+            post(V1, kind),
+            number(V0, kind),
+            compatibility(record("q"), kind),
+        ]
         yield f"type {kind}", full, [*own, post(record("q"), kind), post("{", kind), post(V0), get("schemas")]
     native = [post(envelope("M", "a"), "PROTOBUF_NATIVE"), *READS, post(envelope("M", "a"), "PROTOBUF_NATIVE")]
-    edits = [(envelope("M", "a", "b"), post), (envelope("N", "a"), post), (envelope("N"), ask), (envelope("M"), number)]
+    edits = [
+        (envelope("M", "a", "b"), post),
+        (envelope("N", "a"), post),
+        (envelope("N"), compatibility),
+        (envelope("M"), number),
+    ]
     native += [how(text, "PROTOBUF_NATIVE") for text, how in edits]
     wrong = ["", "{}", "x", json.dumps({**json.loads(envelope("M")), "rootMessageTypeName": "p.Q"})]
     yield "type PROTOBUF_NATIVE", full, [*native, *(post(each, "PROTOBUF_NATIVE") for each in wrong), post(V0)]
@@ -183,21 +223,34 @@ def _types() -> Iterator[tuple[str, Strategy, list[Request]]]:
         text, more = f'{{"key": "", "value": {V0}}}', f'{{"key": "", "value": {V1}}}'
         broken = f'{{"key": "", "value": {record("q")}}}'
         kv = [post(text, "KEY_VALUE", ofs), *READS, post(text, "KEY_VALUE", ofs), number(text, "KEY_VALUE", ofs)]
-        kv += [post(more, "KEY_VALUE", ofs), ask(broken, "KEY_VALUE", ofs), post(broken, "KEY_VALUE", ofs), get()]
-        yield f"pair {encoding}", full, [*kv, ask(text, "KEY_VALUE", other), post(V0), number(V0), DELETE, get()]
+        kv += [
+            post(more, "KEY_VALUE", ofs),
+            compatibility(broken, "KEY_VALUE", ofs),
+            post(broken, "KEY_VALUE", ofs),
+            get(),
+        ]
+        yield (
+            f"pair {encoding}",
+            full,
+            [*kv, compatibility(text, "KEY_VALUE", other), post(V0), number(V0), DELETE, get()],
+        )
     both = f'{{"key": {V0}, "value": {record(optional("n", "double", 1.5))}}}'
     kinds = pair("AVRO", "JSON")
     yield "pair of records", full, [post(both, "KEY_VALUE", kinds), *READS, number(both, "KEY_VALUE", kinds)]
     nothing, ints = '{"key":"","value":""}', pair("INT8", "DOUBLE")
     yield "pair of primitives", full, [post(nothing, "KEY_VALUE", ints), *READS, post(nothing, "KEY_VALUE", ints)]
     for position, text in enumerate(("", "{}", "[]", "x", '{"key":""}', '"k"', '{"key":"","value":')):
-        wrong_pair = [post(text, "KEY_VALUE", ints), number(text, "KEY_VALUE", ints), ask(text, "KEY_VALUE", ints)]
+        wrong_pair = [
+            post(text, "KEY_VALUE", ints),
+            number(text, "KEY_VALUE", ints),
+            compatibility(text, "KEY_VALUE", ints),
+        ]
         yield f"wrong pair {position}", full, wrong_pair
     odd = {"unknown part": {**ints, "key.schema.type": "NOPE"}, "text in a part": pair("STRING", "STRING")}
     for name, properties in odd.items():
         yield name, full, [post('{"key":"x","value":""}', "KEY_VALUE", properties)]
     for kind in ("AUTO", "AUTO_CONSUME", "AUTO_PUBLISH", "NOPE", "avro", "", "EXTERNAL", "AUTO_PRODUCE"):
-        yield f"type {kind or 'empty'}", full, [post("", kind), number("", kind), ask("", kind), get()]
+        yield f"type {kind or 'empty'}", full, [post("", kind), number("", kind), compatibility("", kind), get()]
 
 
 def _bodies() -> Iterator[tuple[str, Strategy, list[Request]]]:
@@ -231,12 +284,12 @@ def _bodies() -> Iterator[tuple[str, Strategy, list[Request]]]:
     ]  # fmt: skip
     for kind in ("AVRO", "JSON", "PROTOBUF"):
         for position, text in enumerate(schemas):
-            yield f"text {position} of {kind}", full, [post(text, kind), ask(text, kind), get("schemas")]
+            yield f"text {position} of {kind}", full, [post(text, kind), compatibility(text, kind), get("schemas")]
     bad = record(optional("a", "string", None))
     yield (
         "invalid default second",
         full,
-        [post(V0), post(record("a", optional("b", "int", "x"))), ask(bad), get("schemas")],
+        [post(V0), post(record("a", optional("b", "int", "x"))), compatibility(bad), get("schemas")],
     )
     kinds = ["text/plain", "application/xml", "application/json; charset=utf-8"]
     typed = [call("POST", "schema", sent(V0), Content_Type=each) for each in kinds]
@@ -312,7 +365,7 @@ def _settings() -> Iterator[Request]:
         yield Request("PUT", strategy, text)
         yield Request("GET", strategy)
     yield Request("PUT", strategy, '"ALWAYS_COMPATIBLE"')
-    yield ask(record("z"))
+    yield compatibility(record("z"))
     yield post(record("z"))
     yield Request("POST", strategy, '"FULL"')
     for flag in flags:
