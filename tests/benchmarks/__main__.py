@@ -15,6 +15,7 @@ from benchmarks import (
     pipeline,
     policies,
     programs,
+    registry,
     retained,
     reviews,
     settling,
@@ -26,7 +27,7 @@ from benchmarks.rows import Row, table, write
 
 _MODULES = (
     *(brokers, checks, columns, core, edits, images, validators, memory),
-    *(pipeline, policies, programs, retained, reviews, settling, storage, verdict),
+    *(pipeline, policies, programs, registry, retained, reviews, settling, storage, verdict),
 )
 MEASURES: Mapping[str, Callable[[], Iterator[Row]]] = {
     each.__name__.rpartition(".")[2]: each.measure for each in _MODULES

@@ -35,6 +35,7 @@ class Target:
     certificate: Path | None = None
     key: Path | None = None
     is_http2: bool = False
+    token: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ def send(target: Target, requests: Iterable[Request]) -> Outcome:
     arguments: list[str | Path] = [build("load"), "-server", target.server, "-ca", target.ca]
     if target.certificate is not None and target.key is not None:
         arguments += ["-cert", target.certificate, "-key", target.key]
+    if target.token:
+        arguments += ["-token", target.token]
     if target.is_http2:
         arguments.append("-http2")
     lines = "".join(json.dumps(asdict(request)) + "\n" for request in requests)

@@ -38,7 +38,7 @@ class Cache(Generic[T]):
         """Return the result for the key. Raises the errors of `read`."""
         entry = self._entries.get(key)
         if entry is not None and entry[0] > time.monotonic():
-            return await asyncio.shield(entry[1])
+            return entry[1].result() if entry[1].done() else await asyncio.shield(entry[1])
         reading = asyncio.ensure_future(read())
         self._entries[key] = time.monotonic() + self._seconds, reading
         self._entries.move_to_end(key)
