@@ -145,6 +145,12 @@ IS_LEADER = _gauge("topicschema_leader_election_is_leader", "1 while this proces
 ADMISSION_REVIEWS = _counter(
     "topicschema_admission_reviews_total", "Admission reviews, by decision.", ("kind", "decision", "reason")
 )
+REGISTRY_REQUESTS = _counter(
+    "topicschema_registry_requests_total", "Requests to the REST registry, by call and HTTP status.", ("call", "status")
+)
+REGISTRY_REQUEST_DURATION = _seconds(
+    "topicschema_registry_request_duration_seconds", "Duration of a request to the REST registry.", ("call",)
+)
 ADMISSION_REVIEW_DURATION = _seconds(
     "topicschema_admission_review_duration_seconds", "Duration of an admission review.", ("kind",)
 )

@@ -20,6 +20,7 @@ from faults.flows import BROKEN, FIRST, FLOWS, Flow
 from faults.world import World, until
 from support.kubernetes.command_user import CommandUser
 from support.kubernetes.plain_api import Api, RefusedError
+from support.kubernetes.registry_process import run_registry
 from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.postgresql import PostgreSQL
@@ -182,3 +183,19 @@ def test_the_administrator_reads_versions_from_the_database(rig: Rig, cluster: C
         admin = CommandUser(cluster.kubeconfig, world.name, TOPICSCHEMA_STORAGE_URL=rig.url)
         assert admin.run(f"get {world.name} --version 0 -o text").stdout == f"{FIRST}\n"
         assert [each["name"] for each in admin.json(f"diff {world.topic}")["changes"]] == ["note"]
+
+
+def test_the_registry_serves_what_the_database_has(rig: Rig, cluster: Cluster) -> None:
+    (flow,) = flows_of(CREATE)
+    store = {"TOPICSCHEMA_STORAGE": "postgresql", "TOPICSCHEMA_STORAGE_URL": rig.url}
+    with worlds(rig, [flow]) as (world,), run_registry(rig.product, store) as client:
+        side_by_side([flow.act], [world])
+        side_by_side([flow.after], [world])
+        tenant, namespace, name = str(Topic.parse(world.topic)).split("/")
+        path = f"/{world.name}/admin/v2/schemas/{tenant}/{namespace}"
+        assert client.request("GET", f"{path}/{name}/schema").json["version"] == 0
+        other = f"{path}/other/schema"
+        for number in (0, 2):
+            uploaded = client.request("POST", other, {"type": "INT32", "schema": ""})
+            assert uploaded.json == {"version": {"version": number}}, uploaded
+            assert client.request("DELETE", other).json == {"version": number + 1}

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from topicschema.settings import InvalidSettingError, LeaseSettings, Settings, ValidationSettings, ServerSettings
+from topicschema.settings import InvalidSettingError, LeaseSettings, ServerSettings, Settings, ValidationSettings
 
 
 def test_an_empty_environment_gives_the_documented_defaults() -> None:

@@ -44,7 +44,7 @@ def sent(setting: Setting, body: bytes) -> Any:
     if not body.strip():
         raise RestError(400, "true or false is expected", Form.TEXT)
     if isinstance(value, requests.Spelling) and value.lstrip("-").isdecimal():
-        return int(value) != 0
+        return value.strip("-0") != ""
     flag = _FLAGS.get(value) if isinstance(value, str) else value
     if isinstance(flag, bool) or value is None:
         return bool(flag)

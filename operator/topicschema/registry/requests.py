@@ -102,10 +102,12 @@ def _mismatch(java_type: str, value: Any) -> RestError:
 
 def version_of(text: str) -> int:
     """Return the number of a version in a path, as Java's Long.parseLong reads it."""
-    digits = text.lstrip("+-0")
-    if not _LONG.fullmatch(text) or len(digits) > _MOST_DIGITS or not -_MOST_LONG - 1 <= int(text) <= _MOST_LONG:
-        raise failure(f'For input string: "{text}"', "java.lang.NumberFormatException")
-    return int(text)
+    digits = text.lstrip("+-0") or "0"
+    if _LONG.fullmatch(text) and len(digits) <= _MOST_DIGITS:
+        number = -int(digits) if text.startswith("-") else int(digits)
+        if -_MOST_LONG - 1 <= number <= _MOST_LONG:
+            return number
+    raise failure(f'For input string: "{text[:200]}"', "java.lang.NumberFormatException")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,10 +27,12 @@ from topicschema.registry.namespace_settings import SETTINGS
 from topicschema.registry.reads import Reads
 from topicschema.registry.requests import RequestPath
 from topicschema.registry.writes import Accepted, Writes
-from topicschema.telemetry import INTERNAL_ERRORS
+from topicschema.telemetry import INTERNAL_ERRORS, REGISTRY_REQUEST_DURATION, REGISTRY_REQUESTS
 
 _LOG = logging.getLogger(__name__)
 _JSON: Final = "application/json"
+_CALL: Final = "call"
+_READ: Final = ("get",)
 _ANY: Final = ("*/*", "application/*", _JSON)
 
 
@@ -76,6 +79,7 @@ class Api:
 
     async def answer(self, request: web.Request) -> web.Response:
         """Answer a request. A bug is answered with 500, and only the log has its traceback."""
+        started = time.perf_counter()
         try:
             response = await self._answer(request)
         except RestError as error:
@@ -88,10 +92,13 @@ class Api:
             response = self._error(request, RestError(409, f"{error.reason}: {error.message}"))
         except Exception:  # noqa: BLE001 - a bug is counted, logged and answered only here
             INTERNAL_ERRORS.labels("registry").inc()
-            _LOG.exception("unexpected error during a request", extra={"fields": {"method": request.method}})
+            _LOG.exception("unexpected error during a request", extra={"fields": {"call": request.get(_CALL)}})
             response = self._error(
                 request, RestError(500, "a bug in topicschema; the registry's log has its traceback")
             )
+        call = request.get(_CALL, "none")
+        REGISTRY_REQUESTS.labels(call, str(response.status)).inc()
+        REGISTRY_REQUEST_DURATION.labels(call).observe(time.perf_counter() - started)
         if self.stop.is_set():
             response.force_close()
         return response
@@ -106,6 +113,7 @@ class Api:
                 return of_json(openapi.document())
             target = requests.target_of(request.raw_path)
             endpoint = _endpoint(request, target)
+            request[_CALL] = endpoint.answer.__name__
             content = await body.read(request) if request.method in ("POST", "PUT") else b""
             governed = await self.governing.find(target)
             call = Call(request, target, governed, content)
@@ -113,7 +121,11 @@ class Api:
                 return await endpoint.answer_without_policy(call)
             for verb in endpoint.verbs:
                 await self.access.require(user, verb, endpoint.kind, governed.holder.namespace)
-            return await endpoint.answer(self, call)
+            response = await endpoint.answer(self, call)
+            if endpoint.verbs != _READ:
+                fields = {"user": user.name, "call": request[_CALL], "path": request.path, "status": response.status}
+                _LOG.info("a client wrote", extra={"fields": fields})
+            return response
 
     async def latest(self, call: Call) -> web.Response:
         """Answer with the newest version."""
@@ -190,18 +202,18 @@ class Operation:
 _MISSING: Final = "Schema not found"
 _OF_TOPICS: Final[Mapping[tuple[str, str], Operation]] = MappingProxyType(
     {
-        ("GET", "schema"): Operation(Api.latest, ("get",), _MISSING),
-        ("GET", "schema/"): Operation(Api.version, ("get",), _MISSING),
-        ("GET", "schemas"): Operation(Api.versions, ("get",), {"getSchemaResponses": []}),
-        ("POST", "version"): Operation(Api.number_of, ("get",), {"version": -1}),
-        ("POST", "compatibility"): Operation(Api.compatibility, ("get",)),
+        ("GET", "schema"): Operation(Api.latest, _READ, _MISSING),
+        ("GET", "schema/"): Operation(Api.version, _READ, _MISSING),
+        ("GET", "schemas"): Operation(Api.versions, _READ, {"getSchemaResponses": []}),
+        ("POST", "version"): Operation(Api.number_of, _READ, {"version": -1}),
+        ("POST", "compatibility"): Operation(Api.compatibility, _READ),
         ("POST", "schema"): Operation(Api.register, ("create", "patch")),
         ("DELETE", "schema"): Operation(Api.delete, ("delete",)),
     }
 )
 _OF_NAMESPACES: Final[Mapping[tuple[str, str], Operation]] = MappingProxyType(
     {
-        **{("GET", each): Operation(Api.setting, ("get",), kind=NAMESPACE_SCHEMA_POLICY) for each in SETTINGS},
+        **{("GET", each): Operation(Api.setting, _READ, kind=NAMESPACE_SCHEMA_POLICY) for each in SETTINGS},
         **{
             (method, each): Operation(Api.set, ("patch",), kind=NAMESPACE_SCHEMA_POLICY)
             for each, method in SETTINGS.items()

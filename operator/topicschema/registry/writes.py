@@ -220,7 +220,7 @@ class Writes:
         wire = resource.wire
         if wire is None or wire["metadata"].get("deletionTimestamp"):
             return
-        resources.check_managers(wire, {*SCHEMA_FIELDS, "deletionPolicy"}, str(resource))
+        resources.check_managers(wire, wire["spec"], str(resource))
         metadata = wire["metadata"]
         if with_schemas and wire["spec"].get("deletionPolicy") != DeletionPolicy.DELETE:
             fields = {name: wire["spec"][name] for name in resources.owned(wire) if name in wire["spec"]}

@@ -67,8 +67,8 @@ class RegistryClient:
 
 
 @contextlib.contextmanager
-def run_registry(product: Product) -> Iterator[RegistryClient]:
-    """Run the registry beside the installed product. The client is an administrator's."""
+def run_registry(product: Product, more: Mapping[str, str] | None = None) -> Iterator[RegistryClient]:
+    """Run the registry beside the installed product. The client is an administrator's. `more` is of the environment."""
     cluster, folder = product.cluster, product.instance.folder / "product"
     cluster.kubectl("apply", "--server-side", "-f", _RBAC)
     admin = {"name": "registry-test-admin", "namespace": NAMESPACE}
@@ -87,6 +87,7 @@ def run_registry(product: Product) -> Iterator[RegistryClient]:
         "TOPICSCHEMA_REGISTRY_CERT": str(certificate.certificate),
         "TOPICSCHEMA_REGISTRY_KEY": str(certificate.key),
         "TOPICSCHEMA_PROBE_PORT": str(probe),
+        **(more or {}),
     }
     program = product.instance.program("registry", [sys.executable, "-m", "topicschema", "registry"], environment)
     program.start()

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from topicschema.api.topic_names import name_of
 from topicschema.api.topicschemas import TopicSchema
 from topicschema.api.wire import decode
 from topicschema.cli import arguments
-from topicschema.api.topic_names import name_of
 from topicschema.cli.commands.manifest import manifest, run
 from topicschema.cli.inputs import manifests
 from topicschema.cli.inputs.files import UsageError

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from topicschema.settings import InvalidSettingError, Settings, ServerSettings
+from topicschema.settings import InvalidSettingError, ServerSettings, Settings
 from topicschema.storage.kubernetes.storage import KubernetesStorage
 
 SOURCE = "def open_store(client, namespace, *, identity='', cache_bytes=0):\n    pass\n\nTEXT = ''\n"
