@@ -1,5 +1,6 @@
 """Reads of versions, and the questions about a schema that change nothing."""
 
+import asyncio
 import time
 from collections import OrderedDict
 from datetime import datetime
@@ -9,7 +10,7 @@ from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import History, VersionEntry
 from topicschema.core.policy import TopicChoices, counted_strategy, effective_strategy
 from topicschema.core.remote import RemoteVersion
-from topicschema.core.schemas import SchemaInfo
+from topicschema.core.schemas import AVRO_TEXTS, NEWEST, SchemaInfo, fingerprint_of_bytes
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import TopicKey
 from topicschema.core.verdict import Candidate
@@ -77,15 +78,27 @@ class Reads:
     async def versions(self, key: TopicKey) -> Any:
         """Return all versions that are not deleted, oldest first."""
         history = await self.histories.get(key)
-        return {"getSchemaResponses": [await self._shown(history, each) for each in history.active_versions]}
+        shown = await asyncio.gather(*(self._shown(history, each) for each in history.active_versions))
+        return {"getSchemaResponses": shown}
 
     async def number_of(self, key: TopicKey, info: SchemaInfo) -> Any:
         """Return the number of the version with exactly these bytes, or -1."""
         history = await self.histories.get(key)
+        fingerprint = await self._fingerprint(key, info)
         for entry in history.active_versions:
-            if entry.type is info.type and (await self._payload(history, entry)).schema == info.schema:
+            may_be_equal = entry.type is info.type and fingerprint in (None, entry.fingerprint)
+            if may_be_equal and (await self._payload(history, entry)).schema == info.schema:
                 return {"version": entry.schema_version}
         return {"version": -1}
+
+    async def _fingerprint(self, key: TopicKey, info: SchemaInfo) -> str | None:
+        """Return the fingerprint that a version with these bytes has, or None if the newest parser refuses the text."""
+        if info.type not in AVRO_TEXTS:
+            return fingerprint_of_bytes(info.type, info.schema)
+        try:
+            return (await self._judge.versions.parse(key.topic.pulsar_namespace, info, NEWEST)).fingerprint
+        except InvalidSchemaError:
+            return None
 
     async def compatibility(self, key: TopicKey, info: SchemaInfo, active: ActivePolicy, own: Strategy | None) -> Any:
         """Return that the schema is compatible, or raise RestError 500 as the broker does.
@@ -115,4 +128,4 @@ class Reads:
         return answers.of_version(version, round(seconds * 1000))
 
     async def _payload(self, history: History, entry: VersionEntry) -> SchemaInfo:
-        return await self._storage.get(history.key, history.incarnation, entry)
+        return await self._judge.versions.payload(history, entry)

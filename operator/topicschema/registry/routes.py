@@ -163,12 +163,12 @@ class Api:
         is_forced = call.request.query.get("force", "").lower() == "true"
         return of_json({"version": await self.writes.delete(call.key, active, is_forced=is_forced)})
 
-    async def setting(self, call: Call) -> web.Response:
+    async def get_setting(self, call: Call) -> web.Response:
         """Answer with a setting of the Pulsar namespace."""
         active = await self.governing.policy(call.governed)
         return of_json(namespace_settings.value_of(Setting(call.target.call[0]), active))
 
-    async def set(self, call: Call) -> web.Response:
+    async def set_setting(self, call: Call) -> web.Response:
         """Write a setting of the Pulsar namespace."""
         setting = Setting(call.target.call[0])
         value, active = namespace_settings.sent(setting, call.body), await self.governing.policy(call.governed)
@@ -213,9 +213,9 @@ _OF_TOPICS: Final[Mapping[tuple[str, str], Operation]] = MappingProxyType(
 )
 _OF_NAMESPACES: Final[Mapping[tuple[str, str], Operation]] = MappingProxyType(
     {
-        **{("GET", each): Operation(Api.setting, _READ, kind=NAMESPACE_SCHEMA_POLICY) for each in SETTINGS},
+        **{("GET", each): Operation(Api.get_setting, _READ, kind=NAMESPACE_SCHEMA_POLICY) for each in SETTINGS},
         **{
-            (method, each): Operation(Api.set, ("patch",), kind=NAMESPACE_SCHEMA_POLICY)
+            (method, each): Operation(Api.set_setting, ("patch",), kind=NAMESPACE_SCHEMA_POLICY)
             for each, method in SETTINGS.items()
         },
     }

@@ -20,7 +20,7 @@ from topicschema.cluster.errors import ApiRefusedError, ConflictError
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.history import History, Origin, Owner, VersionEntry
 from topicschema.core.reasons import Category, Reason
-from topicschema.core.schemas import Schema, SchemaInfo, SchemaType, digest
+from topicschema.core.schemas import PulsarVersion, Schema, SchemaInfo, SchemaType, digest
 from topicschema.core.strategies import Strategy
 from topicschema.core.topics import TopicKey
 from topicschema.core.verdict import Candidate, Outcome
@@ -86,13 +86,20 @@ class Writes:
 
     async def register(self, key: TopicKey, info: SchemaInfo, active: ActivePolicy) -> int | Accepted:
         """Return the number of the schema's version, or Accepted. Raises RestError, 503 if it takes too long."""
+        pulsar_version = active.policy.profile.pulsar_version
         async with self._turn(key) as waiting:
             while True:
-                stored = await self._storage.get_history(key)
-                resource = await self._resource(key, active, stored.history)
+                stored = (await self._storage.get_history(key)).history
+                history = await self._judge.for_version(stored, pulsar_version)
+                schema = await self._parsed(history, info, pulsar_version)
+                equal = history.equal_to(schema.fingerprint)
+                if equal is not None:
+                    return equal.schema_version
+                resource = await self._resource(key, active, history)
                 with self._watch.changes_of(resource.namespace, resource.name) as changed:
-                    resource = await self._resource(key, active, stored.history)
-                    outcome = await self._step(stored, resource, info, active, waiting)
+                    resource = await self._resource(key, active, history)
+                    await self._check(schema, resource.decoded, history, active)
+                    outcome = await self._advance(key, resource, info, waiting)
                     if outcome is not None:
                         return outcome
                     await _wait(changed)
@@ -144,51 +151,36 @@ class Writes:
         holder = Owner(metadata.namespace, metadata.name, metadata.uid)
         return await resources.find(self._client, holder, key.topic, history)
 
-    async def _step(
-        self, stored: Stored, resource: TopicResource, info: SchemaInfo, active: ActivePolicy, waiting: _Waiting
+    async def _advance(
+        self, key: TopicKey, resource: TopicResource, info: SchemaInfo, waiting: _Waiting
     ) -> int | Accepted | None:
-        """Return the result, or None if something must change first. Apply the resource if it is time to."""
-        existing, pulsar_version = resource.decoded, active.policy.profile.pulsar_version
-        history = await self._judge.for_version(stored.history, pulsar_version)
-        schema = await self._parsed(history, info, active)
-        equal = history.equal_to(schema.fingerprint)
-        if equal is not None:
-            return equal.schema_version
-        await self._check(schema, existing, history, active)
-        try:
-            fields = resources.fields_of(info)
-        except InvalidSchemaError as error:
-            raise verdicts.of_invalid(info, error, history) from None
+        """Return the controller's result for the schema, or None after it was applied, or until it can be."""
+        existing, fields = resource.decoded, resources.fields_of(info)
+        topic = f"persistent://{key.topic}"
         if resource.wire is not None and existing is not None:
-            resources.check_managers(resource.wire, {*fields, *SCHEMA_FIELDS}, str(resource))
+            resources.check_managers(resource.wire, SCHEMA_FIELDS, str(resource))
             is_settled = existing.status.observed_generation == existing.metadata.generation
             is_same = resources.has_fields(resource.wire, fields)
             if is_same and is_settled:
                 return _result(existing, resource, waiting)
+            waiting.message = f"{resource} is being reconciled"
             if is_same or not is_settled or existing.metadata.deletion_timestamp is not None:
-                waiting.message = f"{resource} is being reconciled"
                 return None
-        topic = f"persistent://{history.key.topic}" if existing is None else existing.spec.topic
+            topic = existing.spec.topic
+        spec, kind = {"topic": topic, **fields}, TOPIC_SCHEMA
+        waiting.message = f"{resource} is being registered"
         try:
-            await resources.apply(
-                self._client,
-                TOPIC_SCHEMA,
-                resource.namespace,
-                resource.name,
-                {"topic": topic, **fields},
-                resource.wire,
-            )
+            await resources.apply(self._client, kind, resource.namespace, resource.name, spec, resource.wire)
         except ConflictError:
-            pass
+            return None  # another client was faster, and the next step reads what it wrote
         except ApiRefusedError as error:
             raise _refused(error) from None
-        waiting.message = f"{resource} is being registered"
         return None
 
-    async def _parsed(self, history: History, info: SchemaInfo, active: ActivePolicy) -> Schema:
+    async def _parsed(self, history: History, info: SchemaInfo, pulsar_version: PulsarVersion) -> Schema:
         try:
-            namespace = history.key.topic.pulsar_namespace
-            return await self._judge.versions.parse(namespace, info, active.policy.profile.pulsar_version)
+            resources.fields_of(info)
+            return await self._judge.versions.parse(history.key.topic.pulsar_namespace, info, pulsar_version)
         except InvalidSchemaError as error:
             raise verdicts.of_invalid(info, error, history) from None
 
