@@ -85,7 +85,7 @@ async def test_it_answers_as_a_broker(
     admin: RegistryClient, product: Product, cluster: Cluster, namespace: str
 ) -> None:
     every = [(at, each) for at, each in enumerate(conversations()) if each.name not in STRICTER]
-    chosen = every[:: sizes.sized(3, 1)]
+    chosen = every[:: sizes.sized(5, 1)]
     strategies = {each.strategy: each.strategy.lower().replace("_", "-") for _, each in chosen}
     async with watch_shop(cluster, namespace) as shop:
         shop.shop.apply_registry()
@@ -136,6 +136,17 @@ async def test_no_upload_is_lost_or_twice(admin: RegistryClient, shop: WatchedSh
     }
     assert stored == answered
     assert len(stored) == count
+
+
+async def test_two_replicas_lose_no_upload_to_one_topic(
+    admin: RegistryClient, product: Product, shop: WatchedShop
+) -> None:
+    schemas = [text("a", f"b{number}?") for number in range(12)]
+    with run_registry(product, name="replica") as replica:
+        clients = (admin, replica)
+        calls = ((post, clients[at % 2], shop, schema) for at, schema in enumerate(schemas))
+        responses = await in_threads(len(schemas), *calls)
+    assert sorted(each.json["version"]["version"] for each in responses) == list(range(len(schemas)))
 
 
 async def test_two_incompatible_schemas_are_one_version_and_one_refusal(

@@ -7,6 +7,7 @@ import base64
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
@@ -121,6 +122,7 @@ def _all() -> Iterator[tuple[str, Strategy, list[Request]]]:
     yield from _types()
     yield from _bodies()
     yield from _names()
+    yield from _random(Random(7))  # noqa: S311 - the same conversations in each run
 
 
 def _lives() -> Iterator[tuple[str, Strategy, list[Request]]]:
@@ -373,3 +375,68 @@ def _settings() -> Iterator[Request]:
         for text in ("false", "true", "null", "true", '"x"', "{}", "x"):
             yield Request("POST", flag, text)
             yield Request("GET", flag)
+
+
+_STRUCTURED = ("AVRO", "JSON", "PROTOBUF")
+_KINDS = (*_STRUCTURED, "STRING", "INT64", "BOOLEAN", "DATE", "KEY_VALUE", "PROTOBUF_NATIVE")
+_FIELDS = (
+    {"name": "a", "type": "string"},
+    optional("b"),
+    optional("c", "int", 1),
+    optional("d", ["null", "string"], None),
+    {"name": "e", "type": "long"},
+    {"name": "e", "type": "int"},
+    {"name": "f", "type": {"type": "enum", "name": "E", "symbols": ["A", "B"]}},
+    {"name": "f", "type": {"type": "enum", "name": "E", "symbols": ["A"]}},
+    {"name": "g", "type": {"type": "array", "items": "string"}},
+    optional("h", {"type": "map", "values": "int"}, {}),
+    {"name": "i", "type": {"type": "fixed", "name": "F", "size": 4}},
+    {"name": "j", "type": {"type": "record", "name": "N", "fields": [optional("x")]}},
+    {"name": "k", "type": {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}},
+    optional("l", "double", 1.5),
+    optional("m", ["null", "R"], None),
+)
+_OTHERS = ("", "{}", '"int"', '["null","string"]', '{"type":"map","values":"int"}', '{"type":"record","name":"R"}')
+
+_Sent = tuple[str, str, dict[str, str]]
+"""A schema's text, type and properties."""
+
+
+def _random(random: Random) -> Iterator[tuple[str, Strategy, list[Request]]]:
+    """Yield conversations with few schemas, mostly of one type, so that they repeat and are compared."""
+    strategies = [each for each in Strategy if each is not Strategy.UNDEFINED]
+    for position in range(150):
+        kinds, pool, requests = random.choice((_KINDS, *((kind,) for kind in _KINDS))), list[_Sent](), list[Request]()
+        for _ in range(random.randint(3, 12)):
+            if not pool or random.random() < 0.7:
+                pool.append(_schema(random, random.choice(kinds)))
+            method = random.choice((post,) * 5 + (compatibility,) * 2 + (number,))
+            reads = (get(), get(f"schema/{random.randint(0, 5)}"), get("schemas"), DELETE)
+            requests.append(method(*random.choice(pool)) if random.random() < 0.75 else random.choice(reads))
+        yield f"random {position}", random.choice(strategies), [*requests, get("schemas")]
+
+
+def _schema(random: Random, kind: str) -> _Sent:
+    if kind in _STRUCTURED:
+        return _avro(random), kind, {"p": random.choice("xy")} if random.random() < 0.3 else {}
+    if kind == "KEY_VALUE":
+        kinds = random.choice(("STRING", "INT32", "AVRO", "JSON")), random.choice(("DOUBLE", *_STRUCTURED))
+        parts = [json.loads(_record(random)) if each in _STRUCTURED else "" for each in kinds]
+        text = json.dumps(dict(zip(("key", "value"), parts, strict=True)))
+        return text, kind, pair(*kinds, random.choice(("INLINE", "SEPARATED")))
+    if kind == "PROTOBUF_NATIVE":
+        return envelope(random.choice("MN"), *random.sample("abc", random.randint(0, 3))), kind, {}
+    return random.choice(("", "", "", "x")), kind, {}
+
+
+def _avro(random: Random) -> str:
+    text = random.choice(_OTHERS) if random.random() < 0.08 else _record(random)
+    return json.dumps(json.loads(text), indent=1) if text and random.random() < 0.1 else text
+
+
+def _record(random: Random) -> str:
+    fields = {str(each["name"]): each for each in random.sample(_FIELDS, random.randint(0, 3))}
+    more = {
+        name: value for name, value in (("namespace", "x"), ("doc", "d"), ("aliases", ["S"])) if random.random() < 0.2
+    }
+    return record(*fields.values(), name=random.choice("RRRS"), **more)

@@ -67,7 +67,9 @@ class RegistryClient:
 
 
 @contextlib.contextmanager
-def run_registry(product: Product, more: Mapping[str, str] | None = None) -> Iterator[RegistryClient]:
+def run_registry(
+    product: Product, more: Mapping[str, str] | None = None, name: str = "registry"
+) -> Iterator[RegistryClient]:
     """Run the registry beside the installed product. The client is an administrator's. `more` is of the environment."""
     cluster, folder = product.cluster, product.instance.folder / "product"
     cluster.kubectl("apply", "--server-side", "-f", _RBAC)
@@ -77,9 +79,9 @@ def run_registry(product: Product, more: Mapping[str, str] | None = None) -> Ite
     binding |= {"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}}
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": admin}
     cluster.kubectl("apply", "--server-side", "-f", "-", stdin=as_list([account, binding]))
-    certificate = Authority.at(folder / "pki").issue("registry", [ports.LOOPBACK, "localhost"])
+    certificate = Authority.at(folder / "pki").issue(name, [ports.LOOPBACK, "localhost"])
     port, probe = ports.free(), ports.free()
-    kubeconfig = cluster.service_account_kubeconfig(NAMESPACE, "topicschema-registry", folder / "registry.kubeconfig")
+    kubeconfig = cluster.service_account_kubeconfig(NAMESPACE, "topicschema-registry", folder / f"{name}.kubeconfig")
     environment = {
         "KUBECONFIG": str(kubeconfig),
         "TOPICSCHEMA_NAMESPACE": NAMESPACE,
@@ -89,7 +91,7 @@ def run_registry(product: Product, more: Mapping[str, str] | None = None) -> Ite
         "TOPICSCHEMA_PROBE_PORT": str(probe),
         **(more or {}),
     }
-    program = product.instance.program("registry", [sys.executable, "-m", "topicschema", "registry"], environment)
+    program = product.instance.program(name, [sys.executable, "-m", "topicschema", "registry"], environment)
     program.start()
     try:
         wait_until_ready(program, f"http://{ports.LOOPBACK}:{probe}")
