@@ -92,8 +92,8 @@ _RESTORE: Final = """exit codes:
 
 example:
   topicschema restore record.jsonl"""
-_STORAGE_COPY: Final = """Stop the controller and the webhook first. The database of the store postgresql is that of
-TOPICSCHEMA_STORAGE_URL, or of the file TOPICSCHEMA_STORAGE_URL_FILE (docs/storage.md).
+_STORAGE_COPY: Final = """Stop the controller, the webhook and the registry first. The database of the store postgresql
+is that of TOPICSCHEMA_STORAGE_URL, or of the file TOPICSCHEMA_STORAGE_URL_FILE (docs/storage.md).
 
 exit codes:
   0  copied, and equal in both stores
