@@ -71,6 +71,7 @@ generate: setup ## generate CRDs, documents and Pulsar's commands from their sou
 	$(BIN)/python -m topicschema.cli.rules_page docs/rules.md
 	$(BIN)/python -m topicschema.cli.reasons_page docs/operations.md
 	$(BIN)/python -m topicschema.cli.columns_page docs/audit.md
+	$(BIN)/python -m topicschema.registry.openapi docs/registry-openapi.json
 	sed -n '/^## Condition reasons/,/^###/{/^|/p}' docs/operations.md > operator/topicschema/cli/rules/reasons.md
 	$(BIN)/python -m grpc_tools.protoc -Ioperator --python_out=operator --pyi_out=operator $(PULSAR)/pulsar_api.proto
 	rm -rf charts/topicschema/files && mkdir -p charts/topicschema/files/crds

@@ -203,9 +203,11 @@ def is_network_policy_of_the_webhook(wire: dict[str, Any]) -> bool:
 def test_a_release_is_taken_by_a_restricted_namespace_and_its_certificate_outlives_an_upgrade(spare: Cluster) -> None:
     helm.install(spare, {}, NAMESPACE)
     first = trust(spare)
-    helm.install(spare, {"webhook": {"replicas": 3}}, NAMESPACE)
+    helm.install(spare, {"webhook": {"replicas": 3}, "registry": {"enabled": True}}, NAMESPACE)
     assert trust(spare) == first
-    spare.kubectl("-n", NAMESPACE, "wait", "--for=create", "pod", "-l", "app.kubernetes.io/part-of=topicschema")
+    for role in ("controller", "webhook", "registry"):
+        selector = f"app.kubernetes.io/name=topicschema-{role}"
+        spare.kubectl("-n", NAMESPACE, "wait", "--for=create", "pod", "-l", selector)
     deployment = spare.get("-n", NAMESPACE, "deployment", "topicschema-webhook")
     assert deployment["spec"]["replicas"] == 3
     helm.uninstall(spare, NAMESPACE)

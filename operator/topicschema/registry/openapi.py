@@ -1,6 +1,12 @@
-"""The OpenAPI document of the API, which the registry serves to known clients."""
+"""The OpenAPI document of the API, which the registry serves to known clients.
 
+`python -m topicschema.registry.openapi FILE` writes it.
+"""
+
+import json
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from topicschema import __version__
@@ -94,3 +100,7 @@ def document() -> dict[str, Any]:
         "components": {"securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}}},
         "paths": documented,
     }
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(json.dumps(document(), indent=1) + "\n", encoding="utf-8")
