@@ -7,9 +7,10 @@ governs the Pulsar namespace.
 import asyncio
 import hashlib
 import time
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable
-from dataclasses import dataclass, field
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from topicschema.api.kinds import Kind, Object
@@ -55,13 +56,12 @@ class Cache(Generic[T]):
         self._entries.pop(key, None)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class User:
-    """A client's identity: the user of a TokenReview. `requests` is the number of its requests in progress."""
+    """A client's identity: the user of a TokenReview, and a digest of its token."""
 
     info: Object
     digest: str
-    requests: int = field(default=0)
 
     @property
     def name(self) -> str:
@@ -77,9 +77,10 @@ class Access:
         self._users: Cache[User | None] = Cache()
         self._rights: Cache[bool] = Cache()
         self._unknown = 0
+        self._in_progress: Counter[str] = Counter()
 
     async def user(self, authorization: str) -> User:
-        """Return the user of an Authorization header. Raises RestError 401, or 429 if too many tokens are unknown."""
+        """Return the user of an Authorization header. Raises RestError 401, or 503 if too many tokens are unknown."""
         scheme, _, token = authorization.partition(" ")
         user = None
         if scheme.lower() == "bearer" and token.strip():
@@ -88,10 +89,21 @@ class Access:
         if user is None:
             message = "a bearer token of this Kubernetes cluster is needed: Authorization: Bearer TOKEN"
             raise RestError(401, message, headers={"WWW-Authenticate": "Bearer"})
-        if user.requests >= _MOST_OF_CLIENT:
-            message = f"{user.name} has {user.requests} requests in progress, which is the limit"
-            raise RestError(429, message, headers={"Retry-After": "1"})
         return user
+
+    @contextmanager
+    def counted(self, user: User) -> Iterator[None]:
+        """Count a request of the client while the context lasts. Raises RestError 429 if it has too many."""
+        if self._in_progress[user.digest] >= _MOST_OF_CLIENT:
+            message = f"{user.name} has {_MOST_OF_CLIENT} requests in progress, which is the limit"
+            raise RestError(429, message, headers={"Retry-After": "1"})
+        self._in_progress[user.digest] += 1
+        try:
+            yield
+        finally:
+            self._in_progress[user.digest] -= 1
+            if not self._in_progress[user.digest]:
+                del self._in_progress[user.digest]
 
     async def _review(self, token: str, digest: str) -> User | None:
         if self._unknown >= _MOST_UNKNOWN:

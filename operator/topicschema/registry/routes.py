@@ -3,8 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
@@ -20,7 +19,7 @@ from topicschema.core.topics import TopicKey
 from topicschema.https import bodies
 from topicschema.https.bodies import Bodies, BodyRefusedError, MalformedBodyError
 from topicschema.registry import answers, namespace_settings, openapi, requests
-from topicschema.registry.access import Access, User
+from topicschema.registry.access import Access
 from topicschema.registry.answers import Form, RestError, of_json, unavailable
 from topicschema.registry.governing import Governance, Governed
 from topicschema.registry.namespace_settings import SETTINGS
@@ -108,7 +107,7 @@ class Api:
 
     async def _answer(self, request: web.Request) -> web.Response:
         user = await self.access.user(request.headers.get("Authorization", ""))
-        with _counted(user), self.bodies.body(request) as body:
+        with self.access.counted(user), self.bodies.body(request) as body:
             if request.path == openapi.PATH:
                 return of_json(openapi.document())
             target = requests.target_of(request.raw_path)
@@ -238,12 +237,3 @@ def _endpoint(request: web.Request, target: RequestPath) -> Operation:
     if not any(each.partition(";")[0].strip() in _ANY for each in accepted.split(",")):
         raise RestError(406, "Not Acceptable", Form.PAGE)
     return endpoints[method, name]
-
-
-@contextmanager
-def _counted(user: User) -> Iterator[None]:
-    user.requests += 1
-    try:
-        yield
-    finally:
-        user.requests -= 1

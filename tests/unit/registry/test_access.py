@@ -4,6 +4,7 @@ import asyncio
 import ssl
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import pytest
@@ -106,7 +107,11 @@ async def test_a_flood_of_unknown_tokens_is_refused_and_a_known_client_is_not(ac
 
 async def test_a_client_has_a_limit_of_requests_in_progress(access: Access) -> None:
     user = await access.user("Bearer ada")
-    user.requests = 64
-    with pytest.raises(RestError) as refused:
-        await access.user("Bearer ada")
+    with ExitStack() as requests:
+        for _ in range(64):
+            requests.enter_context(access.counted(user))
+        with pytest.raises(RestError) as refused, access.counted(user):
+            pass
     assert (refused.value.status, refused.value.headers) == (429, {"Retry-After": "1"})
+    with access.counted(user):
+        pass
