@@ -5,6 +5,7 @@ Source: Pulsar's SchemasResourceBase, NamespacesBase and PulsarWebResource (Puls
 
 import html
 import json
+import math
 from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Any, Final
@@ -104,4 +105,12 @@ def shown(info: SchemaInfo) -> str:
 def _part(info: SchemaInfo) -> Any:
     if not info.schema or info.type in _TEXTS:
         return ""
-    return json.loads(info.schema)
+    try:
+        return json.loads(info.schema, parse_float=_fraction)
+    except (ValueError, RecursionError):
+        raise failure("a part of the pair is not JSON", "com.google.gson.JsonSyntaxException") from None
+
+
+def _fraction(text: str) -> float | str:
+    value = float(text)
+    return value if math.isfinite(value) else f"{'-' if value < 0 else ''}Infinity"
