@@ -15,6 +15,7 @@ import pytest
 from broker.conversations import answers
 from broker.conversations.script import Conversation, conversations
 from support import sizes
+from support.kubernetes.command_user import CommandUser
 from support.kubernetes.registry_process import RegistryClient, Response, run_registry
 from support.kubernetes.watched_namespace import WatchedShop, text, watch_shop
 from support.validation.validated_namespace import ENVIRONMENT, GATE, ValidatedShop
@@ -309,6 +310,21 @@ async def test_the_commands_of_the_page(
     assert lines[0] == {"version": {"version": 0}}
     assert lines[1] == lines[2] == lines[3]["getSchemaResponses"][0]
     assert lines[4:] == [{"version": -1}, "UNDEFINED", {"version": 1}]
+
+
+async def test_a_tenants_commands_read_earlier_texts(
+    admin: RegistryClient, shop: WatchedShop, cluster: Cluster, tmp_path: Path
+) -> None:
+    for schema in (text("a"), text("a", "b?")):
+        assert post(admin, shop, schema).status == 200
+    tenant = CommandUser.tenant(cluster, shop.namespace, tmp_path)
+    topic = f"persistent://{shop.shop.pulsar_namespace}/created"
+    command = f"get {topic} --version 0 -o text --registry-url {admin.url}/{shop.namespace}"
+    done = await asyncio.to_thread(
+        CommandUser(tmp_path / "kubeconfig", shop.namespace, SSL_CERT_FILE=str(admin.ca)).run, command
+    )
+    assert done.stdout.strip() == text("a"), done.stderr
+    assert "--registry-url" in (await asyncio.to_thread(tenant.run, f"get {topic} --version 0 -o text")).stderr
 
 
 async def test_javas_admin_client(admin: RegistryClient, shop: WatchedShop) -> None:
