@@ -7,6 +7,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from typing_extensions import override
 
 from topicschema.spark import planning
+from topicschema.validation.run import spark_worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,4 +31,5 @@ class BatchReader(DataSourceReader):
     @override
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
         """Yield the rows of a task."""
-        return self._source.rows(partition.value)
+        yield from self._source.rows(partition.value)
+        spark_worker.settle()

@@ -7,19 +7,18 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from topicschema.core.formats.key_value import has_keys_apart
 from topicschema.core.schemas import NEWEST, SchemaInfo, SchemaType
 from topicschema.payload.columnar.reasons import REASONS
 from topicschema.spark import columns, reading
-from topicschema.spark.columns import MAX_MILLISECONDS
 from topicschema.spark.options import ReadOptions
 from topicschema.spark.planning import TaskSpan
 from topicschema.spark.proposal import Proposal
 from topicschema.spark.verdicts import COLUMNS
 from topicschema.spark.versions import TopicVersions, held
 from topicschema.validation.errors import SourceError
-from topicschema.validation.report.counting import HOUR
 from topicschema.validation.run.validators import Validators, WriterVerdicts
 from topicschema.validation.sources import Split
 from topicschema.validation.sources.files.source import FileMessages
@@ -29,7 +28,8 @@ EXAMPLES: Final = 10
 """Maximum number of examples in a row."""
 _MOST_KEYS: Final = 10_000
 """Maximum number of rows that are held. More of them are returned in parts."""
-_MOST_CODES: Final = 100_000
+_PLACE: Final = ("partition", "writer", "hour")
+_POSITION: Final = ("ledger", "entry", "batch_index")
 _OF_FILES: Final[dict[Hashable, Validators]] = {}
 _ANYTHING: Final = SchemaInfo(SchemaType.BYTES, b"")
 """Schema of a topic that has none: every message fits."""
@@ -58,11 +58,6 @@ class Count:
     bytes: int = 0
     examples: list[str] = field(default_factory=list)
 
-    def add(self, messages: int, size: int) -> None:
-        """Count messages of this size together."""
-        self.messages += messages
-        self.bytes += size
-
 
 class Counter:
     """Counts of the messages of one topic or file, named `topic`."""
@@ -78,46 +73,44 @@ class Counter:
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the batches' messages. A verdict may have several rows."""
         for batch in batches:
-            sizes = pa.compute.binary_length(batch.column("payload")).fill_null(0).to_numpy()
+            messages = reading.measured(batch)
+            is_readable = np.ones(len(batch), bool)
             for each in validate(batch):
-                self._add(batch, sizes[each.rows], each)
+                bad = np.flatnonzero(each.verdicts.reasons)
+                is_readable[each.rows[bad]] = False
+                self._add_faults(messages, each, bad)
+            for group in _groups(messages.filter(pa.array(is_readable)), _PLACE):
+                self._count(group, (None, None, None))
             if len(self._counts) > _MOST_KEYS:
                 yield self._taken()
         if self._counts:
             yield self._taken()
 
-    def _add(self, batch: pa.RecordBatch, sizes: Any, verdicts: WriterVerdicts) -> None:
-        """Count the verdicts on the messages of one writer, or of all unknown ones."""
-        writers = batch.column("writer").to_numpy()[verdicts.rows]
-        partitions = batch.column("partition").to_numpy()[verdicts.rows].astype(np.int64)
-        times = batch.column("publish_time").to_numpy()[verdicts.rows]
-        hours = np.where((times < 0) | (times > MAX_MILLISECONDS), -1, times // HOUR)
-        reasons, paths = verdicts.verdicts.reasons.astype(np.int64), verdicts.verdicts.paths.astype(np.int64)
-        is_bad = reasons != 0
-        places = np.stack([partitions, writers, hours])
-        for key, messages, size in sums(places[:, ~is_bad], sizes[~is_bad]):
-            self._count((*key, None, None, None)).add(messages, size)
-        bad = np.flatnonzero(is_bad)
-        faults = np.vstack([places, reasons, paths])[:, bad]
-        for key, messages, size in sums(faults, sizes[bad]):
-            *place, reason, path = key
-            name = REASONS[reason]
-            count = self._count((*place, name, verdicts.validator.paths[path], verdicts.validator.reasons[name]))
-            count.add(messages, size)
-            if len(count.examples) < EXAMPLES:
-                equal = np.flatnonzero((faults == np.array(key)[:, None]).all(axis=0))
-                rows = verdicts.rows[bad[equal[: EXAMPLES - len(count.examples)]]]
-                count.examples.extend(self._position(batch, int(row)) for row in rows)
+    def _add_faults(self, messages: pa.Table, verdicts: WriterVerdicts, bad: NDArray[np.int64]) -> None:
+        """Count the bad messages of one writer, or of all unknown ones. `bad` are their places in the verdicts."""
+        faults = messages.take(pa.array(verdicts.rows[bad]))
+        faults = faults.append_column("reason", pa.array(verdicts.verdicts.reasons[bad]))
+        faults = faults.append_column("path", pa.array(verdicts.verdicts.paths[bad]))
+        faults = faults.append_column("place", pa.array(np.arange(len(bad))))
+        paths = verdicts.validator.paths
+        positions = [faults.column(name).to_numpy() for name in _POSITION]
+        for group in _groups(faults, (*_PLACE, "reason", "path"), ("place", "list")):
+            reason = REASONS[group["reason"]]
+            count = self._count(group, (reason, paths[group["path"]], verdicts.validator.reasons[reason]))
+            places = group["place_list"][: EXAMPLES - len(count.examples)]
+            count.examples.extend(self._position(*(int(each[place]) for each in positions)) for place in places)
 
-    def _count(self, key: tuple[Any, ...]) -> Count:
-        partition, writer, hour, *fault = key
-        known = partition if self._has_partitions else None
-        verdict = VerdictKey(known, _unless_negative(writer), _unless_negative(hour), *fault)
-        return self._counts.setdefault(verdict, Count())
+    def _count(self, group: Mapping[str, Any], fault: tuple[str, str, bool] | tuple[None, None, None]) -> Count:
+        """Count the messages of a group, which have a fault (reason, path, whether it is tolerated) or none."""
+        partition, writer, hour = (None if group[name] < 0 else group[name] for name in _PLACE)
+        key = VerdictKey(partition if self._has_partitions else None, writer, hour, *fault)
+        count = self._counts.setdefault(key, Count())
+        count.messages += group["count_all"]
+        count.bytes += group["bytes_sum"]
+        return count
 
-    def _position(self, batch: pa.RecordBatch, row: int) -> str:
+    def _position(self, ledger: int, entry: int, index: int) -> str:
         """Return the position of a message: `ledger:entry`, in files only `entry`, and `:index` in a batch."""
-        ledger, entry, index = (batch.column(name)[row].as_py() for name in ("ledger", "entry", "batch_index"))
         parts = [*([ledger] if self._has_ledgers else []), entry, *([] if index < 0 else [index])]
         return ":".join(map(str, parts))
 
@@ -129,7 +122,7 @@ class Counter:
             [self._topic] * len(counts),
             partitions,
             versions,
-            [None if hour is None else hour * HOUR * 1000 for hour in hours],
+            [None if hour is None else hour * reading.HOUR * 1000 for hour in hours],
             *faults,
             [each.messages for each in counts.values()],
             [each.bytes for each in counts.values()],
@@ -199,27 +192,13 @@ def reader_of(admin: Admin, proposal: Proposal, span: TaskSpan, versions: TopicV
     return info
 
 
-def _unless_negative(number: int) -> int | None:
-    return None if number < 0 else number
+def _groups(messages: pa.Table, names: Sequence[str], *more: tuple[str, str]) -> Iterator[Mapping[str, Any]]:
+    """Yield the groups of messages that are equal in these columns, with their number and the sum of their bytes.
 
-
-def sums(columns: Any, sizes: Any) -> Iterator[tuple[tuple[int, ...], int, int]]:
-    """Yield each combination of values of the columns, with the number of its rows and the sum of their sizes."""
-    if not columns.shape[1]:
-        return
-    lows = columns.min(axis=1)
-    widths = columns.max(axis=1) - lows + 1
-    if float(np.prod(widths.astype(float))) > _MOST_CODES:
-        keys, codes = np.unique(columns, axis=1, return_inverse=True)
-        codes = codes.reshape(-1)
-    else:  # each combination is a number: counted without sorting
-        codes = np.ravel_multi_index(tuple(columns - lows[:, None]), tuple(widths))
-        keys = None
-    counts = np.bincount(codes)
-    totals = np.bincount(codes, sizes)
-    for code in np.flatnonzero(counts).tolist():
-        key = np.array(np.unravel_index(code, tuple(widths))) + lows if keys is None else keys[:, code]
-        yield tuple(key.tolist()), int(counts[code]), int(totals[code])
+    `more` are further columns, each with a function of Arrow.
+    """
+    grouped = messages.group_by(list(names), use_threads=False)
+    yield from grouped.aggregate([([], "count_all"), ("bytes", "sum"), *more]).to_pylist()
 
 
 def validators_of(reader: SchemaInfo, versions: Mapping[int, SchemaInfo]) -> Validators:

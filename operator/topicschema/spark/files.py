@@ -11,9 +11,10 @@ from typing_extensions import override
 from topicschema.core.formats.key_value import has_keys_apart
 from topicschema.core.schemas import SchemaInfo
 from topicschema.spark.errors import InvalidOptionError
-from topicschema.spark.options import items_of
+from topicschema.spark.options import SPLIT_BYTES, items_of
 from topicschema.spark.proposal import CURRENT, proposal, proposal_of
 from topicschema.validation.request import Columns, FileFormat, FileSource
+from topicschema.validation.run import spark_worker
 
 if TYPE_CHECKING:
     from topicschema.validation.run.validators import Validators
@@ -113,6 +114,7 @@ class FileReader(DataSourceReader):
         validators = counting.validators_of(self._options.reader, {**self._options.versions, **writers})
         for batch in self._rows(validators, split, files):
             yield batch.select(self._schema.names).cast(self._schema)
+        spark_worker.settle()
 
     def _rows(self, validators: "Validators", split: "Split", files: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the messages in a split."""
@@ -124,4 +126,4 @@ class FileReader(DataSourceReader):
         """Return the source of the messages."""
         from topicschema.validation.sources.files.source import FileMessages  # noqa: PLC0415  # Arrow's file systems
 
-        return FileMessages(self._options.files, has_keys=has_keys_apart(self._options.reader))
+        return FileMessages(self._options.files, SPLIT_BYTES, has_keys=has_keys_apart(self._options.reader))

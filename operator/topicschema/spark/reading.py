@@ -1,6 +1,7 @@
 """Messages of a span, in batches, and the interface between Spark's readers and the rows that they return."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Final, Protocol
 
 import numpy as np
@@ -17,6 +18,11 @@ from topicschema.validation.sources.pulsar.reader import ReaderOptions
 
 _TIMEOUT: Final = 90.0
 """Maximum seconds without data from the broker, restarts included, while messages remain to be read."""
+HOUR: Final = 3_600_000
+"""An hour in milliseconds."""
+_NO_TIME: Final = -1
+_LAST: Final = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp() * 1000)
+"""First publish time in milliseconds that counts as none. Python, and partitions by day, have no later years."""
 
 
 class RowSource(Protocol):
@@ -93,3 +99,20 @@ def _between(batch: pa.RecordBatch, span: TaskSpan) -> pa.RecordBatch:
     if span.until is not None:
         chosen &= published < span.until
     return batch.filter(pa.array(chosen | (published < 0)))
+
+
+def measured(batch: pa.RecordBatch) -> pa.Table:
+    """Return what counts need of messages, with the bytes of their payloads.
+
+    `time` is the publish time in milliseconds since 1970, and `hour` in hours. Both are -1 without one.
+    """
+    times = batch.column("publish_time").to_numpy()
+    times = np.where((times < 0) | (times >= _LAST), _NO_TIME, times)
+    return pa.table(
+        {
+            **{name: batch.column(name) for name in ("partition", "ledger", "entry", "batch_index", "writer")},
+            "hour": np.where(times < 0, _NO_TIME, times // HOUR),
+            "time": times,
+            "bytes": pa.compute.binary_length(batch.column("payload")).fill_null(0).cast(pa.int64()),
+        }
+    )

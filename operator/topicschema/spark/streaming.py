@@ -17,6 +17,7 @@ from topicschema.spark.errors import InvalidOptionError
 from topicschema.spark.options import ReadOptions
 from topicschema.spark.planning import SelectedPartition, TaskSpan
 from topicschema.validation.errors import SourceError
+from topicschema.validation.run import spark_worker
 from topicschema.validation.sources.pulsar import ranges
 from topicschema.validation.sources.pulsar.admin import Admin
 from topicschema.validation.sources.pulsar.ranges import EntryRange, Position
@@ -103,7 +104,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @override
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a task."""
-        return self._source.rows(partition.value)
+        yield from self._source.rows(partition.value)
+        spark_worker.settle()
 
     def _since(self, offset: Offset) -> int | None:
         """Return the time of the option `since` when the query began, in milliseconds since 1970, or None."""

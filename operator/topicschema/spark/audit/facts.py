@@ -9,7 +9,6 @@ The data source `topicschema-facts` is internal: only audits use it.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -72,12 +71,8 @@ COLUMNS: Final[dict[str, DataType]] = {
 }
 """All columns of facts. `entry` and `batch_index` are null for messages that are counted together."""
 ROWS: Final = columns.arrow(columns.struct(None, COLUMNS), COLUMNS)
-_HOUR: Final = 3_600_000
-_LAST: Final = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp() * 1000)
-"""First publish time in milliseconds that counts as none. Python, and partitions by day, have no later years."""
 _MOST_KEYS: Final = 10_000
 _GROUP: Final = ("partition", "ledger", "writer", "hour")
-_NULL: Final = -1
 _GONE: Final = "the broker did not show the topic any more when an interrupted audit was continued"
 
 
@@ -94,7 +89,7 @@ class FactCounter:
     def rows(self, batches: Iterable[tuple[pa.RecordBatch, Iterable["WriterVerdicts"]]]) -> Iterator[pa.RecordBatch]:
         """Yield the facts of the batches with the verdicts on their messages."""
         for batch, verdicts in batches:
-            messages = _messages(batch)
+            messages = reading.measured(batch)
             readable = np.ones(len(batch), bool)
             for each in verdicts:
                 bad = np.flatnonzero(each.verdicts.reasons)
@@ -135,7 +130,8 @@ class FactCounter:
 
         rows = messages.take(pa.array(verdicts.rows[bad]))
         reasons = [REASONS[each] for each in verdicts.verdicts.reasons[bad].tolist()]
-        paths = [verdicts.validator.paths[each] for each in verdicts.verdicts.paths[bad].tolist()]
+        known = verdicts.validator.paths
+        paths = [known[each] for each in verdicts.verdicts.paths[bad].tolist()]
         values: dict[str, Any] = {name: rows.column(name) for name in (*_GROUP, "entry", "batch_index", "bytes")}
         values |= {"first": rows.column("time"), "last": rows.column("time"), "messages": [1] * len(bad)}
         tolerated = [verdicts.validator.reasons[each] for each in reasons]
@@ -153,27 +149,13 @@ class FactCounter:
         return pa.RecordBatch.from_arrays(arrays, schema=ROWS)
 
 
-def _messages(batch: pa.RecordBatch) -> pa.Table:
-    """Return what facts need of messages. `hour` and `time` (milliseconds) are -1 without a publish time."""
-    times = batch.column("publish_time").to_numpy()
-    times = np.where((times < 0) | (times >= _LAST), _NULL, times)
-    return pa.table(
-        {
-            **{name: batch.column(name) for name in ("partition", "ledger", "entry", "batch_index", "writer")},
-            "hour": np.where(times < 0, _NULL, times // _HOUR),
-            "time": times,
-            "bytes": pa.compute.binary_length(batch.column("payload")).fill_null(0).cast(pa.int64()),
-        }
-    )
-
-
 def _array(field: pa.Field, values: Any) -> pa.Array:
     """Return the values of a column as an array of its type."""
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else pa.array(list(values))
     if field.name in {"hour", "first", "last", "batch_index"}:  # -1 is none
         array = pa.compute.if_else(pa.compute.less(array, 0), pa.scalar(None, array.type), array)
     if field.name in {"hour", "first", "last"}:
-        array = pa.compute.multiply(array, 1000 * (_HOUR if field.name == "hour" else 1))
+        array = pa.compute.multiply(array, 1000 * (reading.HOUR if field.name == "hour" else 1))
         return array.cast(pa.timestamp("us")).cast(field.type) if field.type.tz is None else array.cast(field.type)
     return array.cast(field.type)
 

@@ -22,6 +22,7 @@ from topicschema.spark.audit.survey import JudgingSchema, Survey, surveyed_parti
 from topicschema.spark.planning import SelectedPartition, TaskSpan
 from topicschema.spark.streaming import Offset
 from topicschema.validation.errors import SourceError
+from topicschema.validation.run import spark_worker
 from topicschema.validation.sources.pulsar import ranges
 from topicschema.validation.sources.pulsar.admin import Admin
 from topicschema.validation.sources.pulsar.ranges import Span
@@ -83,7 +84,8 @@ class FactStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @override
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the facts of a task."""
-        return self._source.rows(partition.value)
+        yield from self._source.rows(partition.value)
+        spark_worker.settle()
 
     def _span(self, admin: Admin, name: str, start: str | None, end: str) -> TaskSpan | None:
         """Return the entries of a partition after `start`, to `end`, if they exist.

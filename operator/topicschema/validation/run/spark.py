@@ -4,14 +4,12 @@ A task that is lost or runs twice counts once: Spark uses one result for each ta
 the same.
 """
 
-import gc
 import pickle
 import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +28,7 @@ from topicschema.validation.errors import (
     SourceError,
 )
 from topicschema.validation.report.tally import Tally
+from topicschema.validation.run import spark_worker
 from topicschema.validation.run.task import Task
 from topicschema.validation.sources import Split
 
@@ -141,7 +140,7 @@ class TallyReader(DataSourceReader):
         total = Tally()
         for split in partition.value:
             total.merge(self._task.tally(split))
-        _settled()
+        spark_worker.settle()
         yield (total.packed,)
 
 
@@ -149,16 +148,6 @@ def _run(file: str) -> tuple[Task, list[tuple[Split, ...]]]:
     """Return the task and the splits of Spark's tasks, which this program wrote."""
     run: tuple[Task, list[tuple[Split, ...]]] = pickle.loads(Path(file).read_bytes())  # noqa: S301
     return run
-
-
-@cache
-def _settled() -> None:
-    """Exclude the loaded modules of a worker from garbage collection, once.
-
-    Spark collects after each task, which otherwise takes 0.1 s.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 def why(text: str) -> TopicSchemaError:
