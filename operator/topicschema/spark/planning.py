@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import InputPartition
 
+from topicschema.core.schemas import PulsarVersion
 from topicschema.core.topics import PulsarNamespaceKey, Topic
 from topicschema.spark.options import TopicSelection
 from topicschema.validation.errors import SourceError
@@ -47,7 +48,8 @@ class TaskSpan:
     """Entries of a partition that one reader reads, without messages before `since` or from `until` on.
 
     Both are milliseconds since 1970. `bytes` is about the stored size. `reader_version` is the topic's current schema
-    version if the messages are read with it. `candidate` is the identity of that schema in an audit.
+    version if the messages are read with it. In an audit, `candidate` is the identity of that schema, and `rules` the
+    Pulsar version whose rules apply.
     """
 
     topic: str
@@ -58,6 +60,7 @@ class TaskSpan:
     until: int | None = None
     reader_version: int | None = None
     candidate: str = ""
+    rules: PulsarVersion | None = None
 
     @property
     def parsed_topic(self) -> Topic:

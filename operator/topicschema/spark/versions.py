@@ -35,13 +35,17 @@ class TopicVersions:
 def held(admin: Admin, options: ReadOptions, span: TaskSpan, what: Hashable, make: Callable[[TopicVersions], T]) -> T:
     """Return what `make` makes of the topic's versions, once for all spans of a topic that this process reads.
 
-    `what` distinguishes it from others of the topic.
+    `what` distinguishes it from others of the topic. The rules are those of the span, or of the broker's release.
     """
     key = (options.pulsar.admin_url, span.topic, span.positions.created, what)
     if key not in _HELD:
         while len(_HELD) >= _MOST:
             del _HELD[next(iter(_HELD))]
-        release = admin.release()
-        pulsar_version = NEWEST if release is None else releases.judging_version(release) or NEWEST
-        _HELD[key] = make(TopicVersions(span.parsed_topic, pulsar_version))
+        _HELD[key] = make(TopicVersions(span.parsed_topic, span.rules or rules_of(admin)))
     return _HELD[key]  # type: ignore[return-value]  # by the key
+
+
+def rules_of(admin: Admin) -> PulsarVersion:
+    """Return the Pulsar version whose rules the broker follows. Raises SourceError if the broker does not answer."""
+    release = admin.release()
+    return NEWEST if release is None else releases.judging_version(release) or NEWEST

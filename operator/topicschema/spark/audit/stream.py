@@ -16,6 +16,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 from typing_extensions import override
 
+from topicschema.core.schemas import PulsarVersion
 from topicschema.spark import planning, streaming
 from topicschema.spark.audit.facts import FactRowSource
 from topicschema.spark.audit.survey import JudgingSchema, Survey, surveyed_partitions
@@ -107,8 +108,9 @@ class FactStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             span = planning.span_of(admin, partition, entry_ranges)  # which reports the error when it is read
         if span is None:
             return None
-        number = JudgingSchema.parse(candidate).schema_version
-        return replace(span, since=since, reader_version=number, candidate=candidate)
+        schema = JudgingSchema.parse(candidate)
+        rules = PulsarVersion(schema.pulsar_version)
+        return replace(span, since=since, reader_version=schema.schema_version, candidate=candidate, rules=rules)
 
     @cached_property
     def _survey(self) -> Survey:

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
-from topicschema.core import releases
 from topicschema.core.errors import TopicSchemaError
-from topicschema.core.schemas import NEWEST, PulsarVersion
+from topicschema.core.schemas import PulsarVersion
 from topicschema.core.topics import PulsarNamespaceKey, Topic, matches_glob
 from topicschema.spark import planning
 from topicschema.spark.errors import InvalidOptionError
 from topicschema.spark.options import TopicSelection
 from topicschema.spark.planning import SelectedPartition
+from topicschema.spark.versions import rules_of
 from topicschema.validation.errors import SourceError
 from topicschema.validation.sources.pulsar.admin import Admin, TopicStats
 from topicschema.validation.sources.pulsar.partitions import Partition, partitions
@@ -141,8 +141,7 @@ def survey(admin: Admin, selection: TopicSelection, since: int | None) -> Survey
 
     Raises SourceError if the broker does not list topics, or does not answer at all.
     """
-    release = admin.release()
-    rules = NEWEST if release is None else releases.judging_version(release) or NEWEST
+    rules = rules_of(admin)
     topics = []
     for topic, is_partitioned in planning.listed(admin, selection):
         try:

@@ -24,7 +24,7 @@ from topicschema.broker.errors import (
 )
 from topicschema.broker.host_allow_list import AllowedHosts
 from topicschema.broker.tls import context_of
-from topicschema.broker.transport import BrokerRequest, ClientConfig, Transport
+from topicschema.broker.transport import BrokerLimits, BrokerRequest, ClientConfig, Transport
 from topicschema.core import releases
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.remote import RemoteVersion
@@ -42,6 +42,8 @@ READERS: Final = "topicschema-"
 """Prefix of the name of each reader of a run."""
 _MAX_BYTES: Final = 64 << 20
 _SECONDS: Final = 30.0
+_PER_SECOND: Final = 200
+"""Maximum requests of a client in a second. It sends one after the other, so that a busy broker gets fewer."""
 
 
 class Cursor(NamedTuple):
@@ -91,9 +93,10 @@ class Admin:
         ca = None if pulsar.ca is None else pulsar.ca.encode()
         issuer = () if pulsar.oauth2 is None else (pulsar.oauth2.issuer_url,)
         hosts = AllowedHosts.of((pulsar.admin_url, *issuer), pulsar.redirect_hosts)
-        access = ClientConfig(pulsar.admin_url, hosts, credential_of(pulsar), ca)
+        clock = Clock()
+        limits = BrokerLimits(clock, _PER_SECOND)
         try:
-            self._transport = Transport(access, Clock())
+            self._transport = Transport(ClientConfig(pulsar.admin_url, hosts, credential_of(pulsar), ca, limits), clock)
         except TopicSchemaError as error:
             raise SourceError(error.message, pulsar.admin_url) from None
         return self
