@@ -19,6 +19,7 @@ from benchmarks import (
     retained,
     reviews,
     settling,
+    spark,
     storage,
     validators,
     verdict,
@@ -27,7 +28,7 @@ from benchmarks.rows import Row, table, write
 
 _MODULES = (
     *(brokers, checks, columns, core, edits, images, validators, memory),
-    *(pipeline, policies, programs, registry, retained, reviews, settling, storage, verdict),
+    *(pipeline, policies, programs, registry, retained, reviews, settling, spark, storage, verdict),
 )
 MEASURES: Mapping[str, Callable[[], Iterator[Row]]] = {
     each.__name__.rpartition(".")[2]: each.measure for each in _MODULES

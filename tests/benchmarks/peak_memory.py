@@ -22,14 +22,14 @@ def of_command(command: Sequence[str], statuses: Collection[int] = (0,), stdin: 
             process.stdin.write(stdin)
             process.stdin.close()
         while process.poll() is None:
-            marks |= {each: mark for each in family(process.pid) if (mark := _mark(each))}
+            marks |= {each: mark for each in family(process.pid) if (mark := mark(each))}
             time.sleep(_TICK)
     if process.returncode not in statuses:
         raise RuntimeError(f"{command} ended with {process.returncode}")
     return sum(marks.values()) // 1024
 
 
-def _mark(process: int) -> int:
+def mark(process: int) -> int:
     """Return the highest mark of a process, 0 if it has ended."""
     try:
         lines = Path(f"/proc/{process}/status").read_text(encoding="latin-1").splitlines()

@@ -73,18 +73,30 @@ def _alone(request: ValidationRequest) -> Row:
 
 
 def _beside_spark_avro(made: orders.Orders, request: ValidationRequest, folder: Path) -> Iterator[Row]:
-    packed, texts = folder / "request.xz", folder / "texts.json"
+    packed = folder / "request.xz"
     packed.write_bytes(request.pack().content)
-    texts.write_text(json.dumps([json.dumps(each) for each in (made.reader, *made.writers)]), encoding="utf-8")
-    files = str(folder / "orders.parquet"), str(texts)
-    theirs = [*map(str, (anchors_python(), FROM_AVRO, maven.jars(SPARK_AVRO))), *files]
     what = "whole validation run in Spark, local[2]: Parquet in, report out"
-    yield from _beside_anchor(what, ["benchmarks.run_pipeline", str(packed)], theirs, 1)
+    files = str(folder / "orders.parquet"), _texts(made, folder)
+    yield from _beside_from_avro(what, ["benchmarks.run_pipeline", str(packed)], files, 1)
+
+
+def verdicts(folder: Path) -> Iterator[Row]:
+    """Yield the rows of the data source `pulsar-verdicts`. `folder` is for the messages."""
+    made = orders.made(POOL)
+    files = str(stored(made, folder / "orders.parquet")), _texts(made, folder)
     what = "pulsar-verdicts over Parquet, local[2], grouped by version, reason and path"
-    yield from _beside_anchor(what, ["benchmarks.run_verdicts", *files], theirs, 2.5)
+    yield from _beside_from_avro(what, ["benchmarks.run_verdicts", *files], files, 2.5)
 
 
-def _beside_anchor(what: str, module: Sequence[str], anchor_command: Sequence[str], goal: float) -> Iterator[Row]:
+def _texts(made: orders.Orders, folder: Path) -> str:
+    """Write the texts of the reader and the writers, and return the file."""
+    texts = folder / "texts.json"
+    texts.write_text(json.dumps([json.dumps(each) for each in (made.reader, *made.writers)]), encoding="utf-8")
+    return str(texts)
+
+
+def _beside_from_avro(what: str, module: Sequence[str], files: Sequence[str], goal: float) -> Iterator[Row]:
+    anchor_command = [*map(str, (anchors_python(), FROM_AVRO, maven.jars(SPARK_AVRO))), *files]
     with serving([sys.executable, "-m", *module]) as ours, serving(anchor_command) as anchor:
         rounds = [(run_round(ours), run_round(anchor)) for _ in range(_WARM_UP + _ROUNDS)][_WARM_UP:]
     if {each.messages for both in rounds for each in both} != {BAD, COUNT - BAD}:
@@ -181,11 +193,12 @@ def serving(command: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
             process.stdin.close()
 
 
-def run_round(process: "subprocess.Popen[str]") -> _Round:
+def run_round(process: "subprocess.Popen[str]", line: str = "go") -> _Round:
+    """Return the round that the program runs for the line."""
     if process.stdin is None or process.stdout is None:
         raise RuntimeError("the program has no pipes")
     before = processes.cpu_seconds(process.pid)
-    process.stdin.write("go\n")
+    process.stdin.write(f"{line}\n")
     process.stdin.flush()
     seconds, count = json.loads(process.stdout.readline())
     return _Round(seconds, processes.cpu_seconds(process.pid) - before, count)

@@ -35,8 +35,8 @@ from topicschema.validation.sources.pulsar.source import TopicMessages
 
 _MESSAGES, _MADE, _READERS, _ROUNDS = 1_000_000, 2_000, 2, 5
 _GOAL = Goal(0.9, at_most=False)
-_CACHES = {"dbStorage_readAheadCacheMaxSizeMb": "64", "managedLedgerCacheSizeMB": "64"}
-"""Caches for large reads. With those of the other tests, the broker would be measured instead of its readers."""
+CACHES = {"dbStorage_readAheadCacheMaxSizeMb": "64", "managedLedgerCacheSizeMB": "64"}
+"""Settings for large reads. With those of the other tests, the broker would be measured instead of its readers."""
 
 Reading = Callable[[Task, Split], int]
 """A function that reads a split and returns its number of messages."""
@@ -47,7 +47,7 @@ def measure() -> Iterator[Row]:
     brokers.prepare(Progress())
     instance = Instance.owned()
     try:
-        yield from _measured(brokers.from_environment() or pulsar.start(instance, "retained", Setup(_CACHES)))
+        yield from _measured(brokers.from_environment() or pulsar.start(instance, "retained", Setup(CACHES)))
     finally:
         instance.end()
 
@@ -102,13 +102,18 @@ def _drop(task: Task, split: Split) -> int:
 
 def _drop_client_s(task: Task, split: Split) -> int:
     assert isinstance(task.source, TopicMessages)
+    return drop(task.source.pulsar.service_url, split.what.topic, _MESSAGES // _READERS)
+
+
+def drop(service_url: str, topic: str, count: int) -> int:
+    """Receive that number of messages by Pulsar's Python client, and return it."""
     quiet = python.ConsoleLogger(python.LoggerLevel.Error)
-    client = python.Client(task.source.pulsar.service_url, logger=quiet, stats_interval_in_seconds=0)
-    reader = client.create_reader(split.what.topic, python.MessageId.earliest, receiver_queue_size=5_000)._reader
-    for _ in range(_MESSAGES // _READERS):
+    client = python.Client(service_url, logger=quiet, stats_interval_in_seconds=0)
+    reader = client.create_reader(topic, python.MessageId.earliest, receiver_queue_size=5_000)._reader
+    for _ in range(count):
         reader.read_next(10_000)
     client.close()
-    return _MESSAGES // _READERS
+    return count
 
 
 def _made(topic: RetainedTopic) -> tuple[ValidationRequest, list[Message]]:
