@@ -69,7 +69,8 @@ def _frame(number: int, count: int, sent: bytes) -> bytes:
 
 def _batches(messages: Sequence[Message], total: int) -> Iterator[tuple[int, bytes]]:
     """Yield the number of messages of each batch, and its metadata and body. A batch has messages of one writer."""
-    by_writer = {version: [each for of, each in messages if of == version] for version, _ in messages}
+    versions = dict.fromkeys(version for version, _ in messages)
+    by_writer = {version: [each for of, each in messages if of == version] for version in versions}
     left = {version: total * len(of) // len(messages) for version, of in by_writer.items()}
     left[next(iter(left))] += total - sum(left.values())
     for version, payloads in by_writer.items():
