@@ -22,4 +22,4 @@ def test_the_steps_with_a_broker_have_the_expected_results_also_after_an_earlier
             stage = backstage.set_up(plane.instance, plane.cluster, Narrator(output), pulsar)
             brokers.perform(stage)
             headings = [line for line in output.getvalue().splitlines() if line.startswith("── ")]
-            assert [heading[3:6] for heading in headings] == ["11.", "12.", "13.", "14."]
+            assert [heading[3:6] for heading in headings] == ["11.", "12.", "13.", "14.", "15."]

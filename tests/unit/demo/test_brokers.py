@@ -19,5 +19,5 @@ def test_without_java_the_steps_are_skipped_with_the_reason(monkeypatch: pytest.
     assert reason is not None
     stream = io.StringIO()
     brokers.skip(Stage(Narrator(stream), Cluster(Path("kubeconfig"), Path("kubectl")), Path()), reason)
-    assert "Steps 11 to 14 are skipped" in stream.getvalue()
+    assert "Steps 11 to 15 are skipped" in stream.getvalue()
     assert "there is no JDK or no Maven" in " ".join(stream.getvalue().split())
