@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812  # Spark's own name for it
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from topicschema.core.compatibility import Incompatibility
 from topicschema.spark.audit.facts import OF_FILES
@@ -119,7 +119,8 @@ class RetainedFacts:
     def _frame(self, texts: Mapping[str, Any], numbers: Mapping[str, Any] | None = None) -> "DataFrame":
         arrays = {name: pa.array(list(values), pa.string()) for name, values in texts.items()}
         arrays |= {name: pa.array(list(values), pa.int64()) for name, values in (numbers or {}).items()}
-        return self._session.createDataFrame(pa.table(arrays))
+        table = pa.table(arrays)  # Spark Connect cannot infer the types of an empty one
+        return self._session.createDataFrame(table, from_arrow_schema(table.schema))
 
     def figures(self) -> Mapping[str, TopicFigures]:
         """Return the figures of each topic with facts, by one query each for what is retained, removed and lost."""
