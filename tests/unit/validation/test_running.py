@@ -21,7 +21,7 @@ from topicschema.validation.job.result import ExecutorsNeeded, VerdictDocument, 
 from topicschema.validation.report.html_report import page
 from topicschema.validation.report.report import Report
 from topicschema.validation.request import Sample, Tolerance, ValidationRequest
-from topicschema.validation.run import driver, local, runner
+from topicschema.validation.run import driver, local, program, runner
 from topicschema.validation.sources import Plan
 from topicschema.validation.sources.files.source import FileMessages
 
@@ -199,15 +199,15 @@ def test_a_driver_whose_work_is_more_than_one_pod_s_ends_with_the_executors_that
 def test_a_driver_never_ends_as_a_verdict_where_there_is_none(tmp_path: Path) -> None:
     gone = order_files.validation_request(tmp_path / "gone.parquet")
     status, message = run_driver(tmp_path, gone)
-    assert status == driver.FAILED
+    assert status == program.FAILED
     assert message.endswith("gone.parquet: there is no such file")
     (tmp_path / "request.xz.001").unlink()
-    assert driver.main([str(tmp_path), "--termination-log", str(tmp_path / "log")]) == driver.FAILED
+    assert driver.main([str(tmp_path), "--termination-log", str(tmp_path / "log")]) == program.FAILED
     assert "not whole" in (tmp_path / "log").read_text()
     stored = order_files.write(ORDERS, tmp_path / "orders.parquet")
     executors = order_files.validation_request(stored, executors=2)
     status, message = run_driver(tmp_path, executors)
-    assert status == driver.FAILED
+    assert status == program.FAILED
     assert "executors need a driver that is a pod" in message
     assert read(message) is None
 

@@ -4,12 +4,8 @@ The termination message is the AuditDocument, or the reason for a failure. The e
 reason.
 """
 
-import argparse
 import json
-import os
-import signal
 import sys
-import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,21 +14,17 @@ from urllib.parse import parse_qs, urlsplit
 
 from topicschema.api.audits import AuditFigures, AuditFinding
 from topicschema.api.wire import decode
-from topicschema.core.errors import TopicSchemaError
 from topicschema.spark.audit.application import AuditResult, audit, read_table
 from topicschema.spark.audit.folder import AuditFolder
 from topicschema.spark.audit.page import page_of
 from topicschema.validation.job.audits import CONFIG_FILE, AuditConfig, AuditDocument
 from topicschema.validation.job.manifest import EXECUTOR_TEMPLATE
-from topicschema.validation.job.result import MAX_BYTES
 from topicschema.validation.run import session
+from topicschema.validation.run.program import ProgramEnd, end_at_signal, run_program
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FAILED: Final = 3
-BUG: Final = 70
-_TERMINATION_LOG: Final = "/dev/termination-log"
 _LISTED: Final = 20
 _SQL: Final[Mapping[str, str]] = {
     "spark.app.name": "topicschema audit",
@@ -48,20 +40,7 @@ _CREDENTIALS: Final = "software.amazon.awssdk.auth.credentials.DefaultCredential
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the audit and return the exit status."""
-    parser = argparse.ArgumentParser(prog="topicschema.spark.audit.driver", description=__doc__)
-    parser.add_argument("folder", type=Path, help="folder with the configuration")
-    default = os.environ.get("TOPICSCHEMA_TERMINATION_LOG", _TERMINATION_LOG)
-    parser.add_argument("--termination-log", type=Path, default=Path(default), help="file for the result")
-    options = parser.parse_args(arguments)
-    try:
-        document = _audited(options.folder)
-    except TopicSchemaError as error:
-        return _failed(options.termination_log, f"{error.reason}: {error.message}", FAILED)
-    except Exception as error:  # noqa: BLE001  # Python's status 1 would not say that it is a bug
-        traceback.print_exc()
-        return _failed(options.termination_log, f"a bug: {type(error).__name__}; see its log", BUG)
-    options.termination_log.write_bytes(document.text)
-    return 0
+    return run_program(__doc__ or "", lambda folder: ProgramEnd(_audited(folder).text, 0), arguments)
 
 
 def _audited(folder: Path) -> AuditDocument:
@@ -140,13 +119,6 @@ def _figures(spark: "SparkSession", output: str, result: AuditResult) -> AuditFi
     )
 
 
-def _failed(log: Path, why: str, status: int) -> int:
-    print(why, file=sys.stderr, flush=True)
-    log.write_bytes(why.encode(errors="replace")[:MAX_BYTES])
-    return status
-
-
 if __name__ == "__main__":
-    # The first process of a container ignores signals without a handler. A deleted pod would stay for its grace period.
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(128 + signal.SIGTERM))
+    end_at_signal()
     sys.exit(main())

@@ -5,56 +5,38 @@ Spark executors that the run needs, or the reason for a failure. The exit status
 are needed, and 42 if the messages do not pass. Any other one is a failed run without a verdict.
 """
 
-import argparse
-import os
-import signal
 import sys
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from topicschema.core.errors import TopicSchemaError
 from topicschema.validation.errors import InvalidRequestError
 from topicschema.validation.job import log_protocol
 from topicschema.validation.job.manifest import EXECUTOR_TEMPLATE
-from topicschema.validation.job.result import MAX_BYTES, PASSED_STATUS, ExecutorsNeeded
+from topicschema.validation.job.result import PASSED_STATUS, ExecutorsNeeded
 from topicschema.validation.report.report import Report
 from topicschema.validation.request import ValidationRequest, read
 from topicschema.validation.run import runner, session
+from topicschema.validation.run.program import ProgramEnd, end_at_signal, run_program
 from topicschema.validation.run.workload import Workload
 from topicschema.validation.sources import opening
 
-FAILED: Final = 3
-"""Exit status of a run that failed for a known reason, which it reports."""
-BUG: Final = 70
-_TERMINATION_LOG: Final = "/dev/termination-log"
 _PARTS: Final = "request.xz.*"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the driver and return its exit status."""
-    parser = argparse.ArgumentParser(prog="topicschema.validation.run.driver", description=__doc__)
-    parser.add_argument("folder", type=Path, help="folder with the parts of the request")
-    default = os.environ.get("TOPICSCHEMA_TERMINATION_LOG", _TERMINATION_LOG)
-    parser.add_argument("--termination-log", type=Path, default=Path(default), help="file for the verdict")
-    options = parser.parse_args(arguments)
-    try:
-        end = _end(read_request(options.folder), options.folder)
-    except TopicSchemaError as error:
-        return _failed(options.termination_log, f"{error.reason}: {error.message}", FAILED)
-    except Exception as error:  # noqa: BLE001  # a bug is no verdict: neither Python's status 1 nor silence
-        traceback.print_exc()
-        return _failed(options.termination_log, f"a bug: {type(error).__name__}; see its log", BUG)
+    return run_program(__doc__ or "", _run, arguments)
+
+
+def _run(folder: Path) -> ProgramEnd:
+    end = _end(read_request(folder), folder)
     if isinstance(end, ExecutorsNeeded):
-        options.termination_log.write_bytes(end.text)
-        return PASSED_STATUS
+        return ProgramEnd(end.text, PASSED_STATUS)
     for line in log_protocol.report_lines(end.text):
         print(line, flush=True)
-    document = end.verdict
-    options.termination_log.write_bytes(document.text)
-    return document.exit_status
+    return ProgramEnd(end.verdict.text, end.verdict.exit_status)
 
 
 def read_request(folder: Path) -> ValidationRequest:
@@ -94,13 +76,6 @@ def _progress_printer() -> Callable[[int, int], None]:
     return print_percent
 
 
-def _failed(log: Path, why: str, status: int) -> int:
-    print(why, file=sys.stderr, flush=True)
-    log.write_bytes(why.encode(errors="replace")[:MAX_BYTES])
-    return status
-
-
 if __name__ == "__main__":
-    # The first process of a container ignores signals without a handler. A deleted pod would stay for its grace period.
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(128 + signal.SIGTERM))
+    end_at_signal()
     sys.exit(main())
