@@ -9,6 +9,7 @@ from typing import Any, Final
 from google.protobuf import descriptor_pb2, json_format
 from google.protobuf.message import DecodeError
 
+from topicschema.cli.check.excerpt import printable
 from topicschema.cli.topics import text_of
 from topicschema.core.schemas import SchemaInfo, SchemaType
 
@@ -22,21 +23,28 @@ _Items = dict[str, tuple[int, Any]]
 class SchemaChange:
     """A change. `path` is a JSON path from `$`: that of the later schema, or of the earlier one for a removed part.
 
-    `name` is the name of a part that has one, for instance of a field. A part that is missing on one side is None
-    there.
+    `name` is the name of a part that has one, for instance of a field. A part may be missing on one side.
     """
 
     path: str
     change: str
     name: str = ""
-    before: Any = None
-    after: Any = None
+    before: Any = _ABSENT
+    after: Any = _ABSENT
 
     def __str__(self) -> str:
-        """Return the line of the change."""
-        shown = [_shown(each) for each in (self.before, self.after) if each is not None]
+        """Return the line of the change, without control characters."""
+        shown = [_shown(each) for each in (self.before, self.after) if each is not _ABSENT]
         name = f" {self.name}" if self.name else ""
-        return f"{_MARKS[self.change]} {self.path}{name}: {' -> '.join(shown)}"
+        return printable(f"{_MARKS[self.change]} {self.path}{name}: {' -> '.join(shown)}")
+
+    @property
+    def wire(self) -> dict[str, Any]:
+        """The change as JSON. A part that is missing on one side has no member there, and null is a value."""
+        name = {"name": self.name} if self.name else {}
+        sides = {"before": self.before, "after": self.after}
+        present = {key: value for key, value in sides.items() if value is not _ABSENT}
+        return {"path": self.path, "change": self.change, **name, **present}
 
 
 def changes(before: SchemaInfo, after: SchemaInfo) -> list[SchemaChange]:
@@ -73,9 +81,9 @@ def _between(path: str, before: Any, after: Any) -> Iterator[SchemaChange]:
         if one == other and type(one) is type(other):
             continue
         if one is _ABSENT:
-            yield SchemaChange(path, "added", name, None, other)
+            yield SchemaChange(path, "added", name, after=other)
         elif other is _ABSENT:
-            yield SchemaChange(path, "removed", name, one, None)
+            yield SchemaChange(path, "removed", name, before=one)
         elif isinstance(one, dict) and isinstance(other, dict):
             keys = dict.fromkeys((*other, *one))
             members = [(f"{path}.{key}", "", one.get(key, _ABSENT), other.get(key, _ABSENT)) for key in keys]

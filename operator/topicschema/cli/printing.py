@@ -17,8 +17,9 @@ _Dumper.add_representer(
 
 
 def write(value: Any, form: str) -> None:
-    """Print the value as `json` or `yaml`."""
+    """Print the value as `json` or `yaml`. Characters that a terminal could obey are escaped."""
     if form == "json":
-        print(json.dumps(value, indent=2, ensure_ascii=False))
+        text = json.dumps(value, indent=2, ensure_ascii=False)
+        print("".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text))
     else:
         print(yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000), end="")

@@ -1,8 +1,12 @@
 """The changes between two schemas: parts are compared by their names, whatever their places."""
 
+import json
+
 import pytest
+import yaml
 
 from topicschema import protoc
+from topicschema.cli import printing
 from topicschema.cli.changes import changes
 from topicschema.core import formats
 from topicschema.core.schemas import SchemaInfo, SchemaType
@@ -34,6 +38,13 @@ def pair(key: str) -> SchemaInfo:
             avro(NOTE, ID),
             ['+ $.fields[0] note: {"name": "note"'],
         ),
+        (avro(NOTE.replace(', "default": null', "")), avro(NOTE), ["+ $.fields[0].default: null"]),
+        (
+            avro(NOTE),
+            avro(NOTE.replace("null}", '"\\u001b[2J\u009b"}')),
+            ['~ $.fields[0].default: null -> "\\u001b[2J\ufffd"'],
+        ),
+        (avro(ID), avro(f'{ID[:-1]}, "\\u001b[2J": 1}}'), ["+ $.fields[0].\ufffd[2J: 1"]),
         (avro(ID, NOTE), avro(NOTE, ID), ['~ $.fields order: ["id", "note"] -> ["note", "id"]']),
         (avro(ID), avro(ID.replace("long", "int")), ['~ $.fields[0].type: "long" -> "int"']),
         (avro(NOTE), avro(NOTE.replace('"string"]', '"string", "int"]')), ['+ $.fields[0].type[2]: "int"']),
@@ -57,3 +68,21 @@ def test_each_change_has_its_place(before: SchemaInfo, after: SchemaInfo, lines:
     shown = list(map(str, changes(before, after)))
     assert len(shown) == len(lines)
     assert all(line.startswith(start) for line, start in zip(shown, lines, strict=True)), shown
+
+
+def test_a_missing_side_has_no_member_and_null_is_a_value() -> None:
+    path = "$.fields[0].default"
+    without, empty = (NOTE.replace(', "default": null', text) for text in ("", ', "default": ""'))
+    (added,), (changed,) = changes(avro(without), avro(NOTE)), changes(avro(empty), avro(NOTE))
+    assert added.wire == {"path": path, "change": "added", "after": None}
+    assert changed.wire == {"path": path, "change": "changed", "before": "", "after": None}
+
+
+def test_output_obeys_no_terminal_and_stays_the_same_value(capsys: pytest.CaptureFixture[str]) -> None:
+    value = {"doc": "größe \u009b31m \u202e \U000e0001 \x7f"}
+    for form, read in (("json", json.loads), ("yaml", yaml.safe_load)):
+        printing.write(value, form)
+        output = capsys.readouterr().out
+        assert read(output) == value
+        assert "\u009b" not in output
+        assert "größe" in output

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from topicschema.cli import printing, topics
 from topicschema.cli.changes import SchemaChange, changes
@@ -94,9 +94,7 @@ def _object(topic: ClusterTopic, diff: _Diff) -> dict[str, object]:
         "earlier": diff.numbers[0],
         "later": diff.numbers[1],
         "isEqual": diff.is_equal,
-        "changes": [
-            {name: value for name, value in asdict(each).items() if value not in (None, "")} for each in diff.changes
-        ],
+        "changes": [each.wire for each in diff.changes],
         "incompatibilities": json_io.findings(diff.broken),
         "warnings": json_io.findings(diff.risks),
         "strategy": None if diff.strategy is None else diff.strategy.value,
