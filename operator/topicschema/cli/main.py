@@ -8,6 +8,7 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 
 from topicschema.cli import arguments
+from topicschema.cli.check.excerpt import printable_lines
 from topicschema.cli.exits import BUG, WRONG_INPUT
 from topicschema.cli.inputs.files import UsageError
 
@@ -34,7 +35,7 @@ def _run(run: Callable[[Namespace], int], options: Namespace) -> int:
         code = run(options)
         sys.stdout.flush()
     except UsageError as error:
-        print(f"topicschema {options.command}: {error}", file=sys.stderr)
+        print(f"topicschema {options.command}: {printable_lines(str(error))}", file=sys.stderr)
         return WRONG_INPUT
     except OSError as error:  # most likely a full disk; named files have their own messages
         print(f"topicschema {options.command}: {error.strerror or error}", file=sys.stderr)

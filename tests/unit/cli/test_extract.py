@@ -49,6 +49,8 @@ TOPIC = "persistent://shop/orders/created"
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "own_orders.py").write_text(CLASSES)
+    (tmp_path / "ending.py").write_text("raise SystemExit(0)")
+    (tmp_path / "hostile.py").write_text('\nraise RuntimeError("\\x1b[2J")')
     (tmp_path / "order.avsc").write_text(RECORD)
     (tmp_path / "order.proto").write_text(PROTO)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
@@ -94,7 +96,10 @@ def test_files_become_uploads_and_the_manifests_of_the_command_manifest(here: Pa
         ("extract -o manifest order.avsc", 2, "-o manifest needs --topic"),
         ("extract own_orders:Absent", 2, "has no attribute 'Absent'"),
         ("extract absent:Order", 2, "No module named 'absent'; the module must be importable"),
-        ("extract own_orders:NoRecord", 2, "cannot make the schema of own_orders:NoRecord"),
+        ("extract own_orders:NoRecord", 2, "has no attribute 'schema'; the class must be a pulsar.schema.Record"),
+        ("extract ending:Order", 2, "Python ended early, as by a module that calls exit"),
+        ("extract hostile:Order", 2, "RuntimeError: \ufffd[2J ("),
+        ("extract hostile:Order", 2, "hostile.py, line 2)"),
         ("extract --type STRING own_orders:Order", 2, "write --type AVRO, JSON, PROTOBUF_NATIVE"),
         ("extract --type BYTES order.avsc", 2, "a TopicSchema cannot have the type BYTES"),
         ("extract own_orders.py", 1, "SYNTAX at line 2"),
@@ -104,3 +109,11 @@ def test_what_is_wrong_is_named(here: Path, line: str, code: int, words: str) ->
     done = run_line(here, line)
     assert (done.returncode, done.stdout) == (code, "")
     assert words in done.stderr, done.stderr
+
+
+def test_a_java_that_ends_early_is_named(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "java").write_text("#!/bin/sh\nexit 0\n")
+    (here / "java").chmod(0o700)
+    monkeypatch.setenv("PATH", f"{here}{os.pathsep}{os.environ['PATH']}")
+    done = run_line(here, "extract --jar orders.jar --classname Order")
+    assert (done.returncode, "Java ended early, as by a class that calls exit" in done.stderr) == (2, True), done.stderr

@@ -49,6 +49,11 @@ def printable(text: str) -> str:
     )
 
 
+def printable_lines(text: str) -> str:
+    """Return the text as `printable` does, with its line ends."""
+    return "\n".join(map(printable, text.splitlines()))
+
+
 def _positions(text: str, paths: Collection[str]) -> Mapping[str, tuple[int, int]]:
     try:
         return json_text.locate_all(text, paths) if paths else {}

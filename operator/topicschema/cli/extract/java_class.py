@@ -17,6 +17,7 @@ _NO_CLIENT: Final = (
     "Pulsar's client is not on the class path: add it and its dependencies, for instance with --jar "
     "'target/dependency/*' after mvn dependency:copy-dependencies"
 )
+_ENDED: Final = "Java ended early, as by a class that calls exit"
 _HINTS: Final = (
     ("package org.apache.pulsar", _NO_CLIENT),
     (
@@ -41,14 +42,14 @@ def schemas(
         output = Path(folder, "schemas")
         command = [java, "-cp", os.pathsep.join(class_path), str(_PROGRAM), str(output), *options, *classes]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)  # noqa: S603  # the user names the program and the class
-        if done.returncode:
+        if done.returncode or not output.exists():  # a class may end Java
             raise UsageError(f"java cannot make the schema: {_reason(done.stdout)}")
         return [_info(kind, line) for line in output.read_text("ascii").splitlines()]
 
 
 def _reason(output: str) -> str:
     hint = next((hint for mark, hint in _HINTS if mark in output), "")
-    lines = [each.strip() for each in output.splitlines() if each.strip()] or ["no output"]
+    lines = [each.strip() for each in output.splitlines() if each.strip()] or [_ENDED]
     causes = [each for each in lines if each.startswith("Caused by:")][-1:]
     errors = [each for each in lines if each.startswith(("Exception in", "error:")) or ": error:" in each]
     cause = (causes + errors + lines[-1:])[0]

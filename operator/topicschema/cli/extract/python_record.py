@@ -1,6 +1,7 @@
 """Schemas of Python classes, by the Pulsar client of the python3 of the PATH."""
 
 import json
+import re
 import shutil
 import subprocess
 import tempfile
@@ -24,9 +25,11 @@ info = getattr(importlib.import_module("pulsar.schema"), schema)(own).schema_inf
 with open(output, "w", encoding="utf-8") as file:
     json.dump(info.schema(), file)
 """
+_PLACE: Final = re.compile(r'^ +File "([^<"][^"]*)", line ([0-9]+)', re.MULTILINE)
 _HINTS: Final = (
     ("No module named 'pulsar'", "pip install 'pulsar-client[avro]' for this Python"),
     ("Avro library support was not found", "pip install 'pulsar-client[avro]' for this Python"),
+    ("has no attribute 'schema'", "the class must be a pulsar.schema.Record"),
     ("ModuleNotFoundError", "the module must be importable in this folder, by this Python"),
 )
 
@@ -43,8 +46,10 @@ def schema(name: str, kind: SchemaType) -> SchemaInfo:
         output = Path(folder, "schema")
         command = [python, "-c", _PROGRAM, str(output), module, own, TYPES[kind]]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)  # noqa: S603  # the user names the program and the class
-        if done.returncode:
-            last = (done.stdout.strip().splitlines() or ["no output"])[-1]
-            hint = next((f"; {hint}" for mark, hint in _HINTS if mark in done.stdout), "")
+        if done.returncode or not output.exists():  # a module may end Python
+            lines = done.stdout.strip().splitlines() if done.returncode else []
+            last = (lines or ["Python ended early, as by a module that calls exit"])[-1]
+            place = next((f" ({file}, line {line})" for file, line in reversed(_PLACE.findall(done.stdout))), "")
+            hint = next((f"; {hint}" for mark, hint in _HINTS if mark in done.stdout), place)
             raise UsageError(f"{python} cannot make the schema of {name}: {last[:600]}{hint}")
         return SchemaInfo(kind, json.loads(output.read_text("utf-8")).encode())
