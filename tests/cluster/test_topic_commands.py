@@ -51,6 +51,9 @@ async def test_the_administrator_reads_each_version_and_what_changed(
     topic = f"persistent://{shop_with_versions.shop.pulsar_namespace}/created"
     for number, schema in enumerate((V0, V1, V2)):
         assert admin.run(f"get created --version {number} -o text").stdout == f"{schema}\n"
+    for name in (topic.removeprefix("persistent://"), f"non-{topic}"):
+        assert admin.json(f"get {name}") == admin.json("get created")
+        assert admin.run(f"get {name} -o name").stdout == "topicschema.topicschema.io/created\n"
     latest = yaml.safe_load(admin.run(f"get {topic}").stdout)
     assert (latest["schemaVersion"], latest["schema"], latest["type"]) == (2, V2, "AVRO")
     assert latest == admin.json("get created")
@@ -71,6 +74,16 @@ async def test_the_administrator_reads_each_version_and_what_changed(
     assert [each["direction"] for each in removed["incompatibilities"]] == ["FORWARD"]
     shown = admin.run("diff created").stdout
     assert shown.replace(shop_with_versions.namespace, "shop") in PAGE, shown
+
+
+async def test_versions_that_were_deleted_are_not_promised(shop_with_versions: WatchedShop, admin: CommandUser) -> None:
+    shop_with_versions.put(V2, deletionPolicy="Delete")
+    await shop_with_versions.ready("Registered")
+    shop_with_versions.delete("tsc/created")
+    topic = f"persistent://{shop_with_versions.shop.pulsar_namespace}/created"
+    for command, words in {"get": "they were deleted", "why": "has no version and no TopicSchema"}.items():
+        done = admin.run(f"{command} {topic}")
+        assert (done.returncode, words in done.stderr) == (1, True), done.stderr
 
 
 async def test_an_absent_topic_or_version_is_an_error_with_a_remedy(admin: CommandUser) -> None:
@@ -103,6 +116,10 @@ async def test_a_tenant_reads_her_own_topic_alone(tenant: CommandUser) -> None:
     assert tenant.run("why created").returncode == 0
     refused = tenant.run("get created --version 0")
     assert (refused.returncode, "--registry-url" in refused.stderr) == (1, True)
+    for url in ("registry:8080", "ftp://registry", "http://user:secret@registry", "http://[::1"):
+        done = tenant.run(f"get created --version 0 --registry-url {url}")
+        assert (done.returncode, "write http://HOST:PORT" in done.stderr) == (2, True), done.stderr
+        assert "secret" not in done.stderr
     for command in ("get created -n default", "history persistent://bank/accounts/created -n default"):
         done = tenant.run(command)
         assert (done.returncode, done.stdout, "is forbidden" in done.stderr) == (3, "", True), done.stderr
@@ -152,6 +169,29 @@ async def test_the_token_is_sent_over_tls_and_a_text_of_another_schema_is_refuse
     assert tokens[:3] == [f"Bearer {own}", None, "Bearer secret"]
     assert (refused.returncode, refused.stdout, "the topic's registry?" in refused.stderr) == (1, "", True)
     assert (untrusted.returncode, "certificate verify failed" in untrusted.stderr) == (3, True), untrusted.stderr
+
+
+async def test_no_token_is_printed_and_a_server_that_is_elsewhere_is_named(tenant: CommandUser, tmp_path: Path) -> None:
+    async def redirect(_: web.Request) -> web.Response:
+        return web.Response(status=307, headers={"Location": "http://broker-2:8080/\x9b31m"})
+
+    async with serve(redirect) as url:
+        moved = await asyncio.to_thread(tenant.run, f"get created --version 0 --registry-url {url}")
+    assert (moved.returncode, "it redirects to http://broker-2:8080/" in moved.stderr) == (3, True), moved.stderr
+    (tmp_path / "token").write_text("two\nlines\n")
+    line = "get created --version 0 --registry-url http://127.0.0.1:9"
+    refused = await asyncio.to_thread(tenant.run, f"{line} --token-file {tmp_path}/token")
+    config = json.loads((tmp_path / "kubeconfig").read_text())
+    errors = list[str]()
+    for token in ("two\nlines", "expired"):
+        config["users"][0]["user"]["token"] = token
+        (tmp_path / "other").write_text(json.dumps(config))
+        done = await asyncio.to_thread(CommandUser(tmp_path / "other", tenant.namespace).run, "get created")
+        errors.append(done.stderr)
+    for error in (refused.stderr, errors[0]):
+        assert "a token must be one line" in error
+        assert "two" not in error
+    assert "have expired: log in again" in errors[1]
 
 
 def test_kubectl_has_the_commands_as_a_plug_in(shop_with_versions: WatchedShop, admin: CommandUser) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import urllib3
 from urllib3.exceptions import HTTPError
@@ -30,9 +31,10 @@ from topicschema.api.kinds import (
 from topicschema.api.topicschemas import TopicSchema, TopicSchemaSpec, TopicSchemaStatus
 from topicschema.api.wire import decode
 from topicschema.broker import wire as rest
+from topicschema.cli.check.excerpt import printable_lines
 from topicschema.cli.exits import INCOMPATIBLE, NO_ANSWER
 from topicschema.cli.inputs import files
-from topicschema.cli.inputs.cluster import Cluster, ClusterError, NoRightError, connect
+from topicschema.cli.inputs.cluster import Cluster, ClusterError, NoRightError, connect, demand_token
 from topicschema.cli.inputs.files import UsageError
 from topicschema.cli.record import Object
 from topicschema.core import formats
@@ -146,7 +148,7 @@ def run(options: Namespace, command: Callable[[ClusterTopic, Namespace], int]) -
         code, why = INCOMPATIBLE, str(error)
     except (ClusterError, TopicSchemaError) as error:
         code, why = NO_ANSWER, str(error)
-    print(f"topicschema {options.command}: {why}", file=sys.stderr)
+    print(f"topicschema {options.command}: {printable_lines(why)}", file=sys.stderr)
     return code
 
 
@@ -161,17 +163,26 @@ def connected(options: Namespace) -> Iterator[ClusterTopic]:
 
 
 def _absent(name: str, namespace: str) -> AbsentError:
-    what = f"TopicSchema of {name}" if "://" in name else f"TopicSchema {name}"
+    what = f"TopicSchema of {name}" if _is_topic(name) else f"TopicSchema {name}"
     return AbsentError(
         f"there is no {what} in the namespace {namespace}; name another one with -n, or list all with "
         "kubectl get topicschemas --all-namespaces"
     )
 
 
+def _is_topic(name: str) -> bool:
+    """Return True for the name of a topic, also for TENANT/NAMESPACE/TOPIC as the commands print it."""
+    return "://" in name or name.count("/") == 2  # noqa: PLR2004 - between three parts
+
+
 def _resource(cluster: Cluster, namespace: str, name: str) -> Object | None:
-    if "://" not in name:
+    if not name:
+        raise UsageError("the name is empty: is a variable unset?")
+    if not _is_topic(name):
         return cluster.get(TOPIC_SCHEMA, name, namespace)
-    return next((each for each in cluster.list(TOPIC_SCHEMA, namespace) if each["spec"].get("topic") == name), None)
+    own = name.rpartition("://")[2]  # the domains share one history
+    listed = cluster.list(TOPIC_SCHEMA, namespace)
+    return next((each for each in listed if each["spec"].get("topic", "").rpartition("://")[2] == own), None)
 
 
 def _record(stack: ExitStack, cluster: Cluster, options: Namespace) -> _Read:
@@ -196,9 +207,10 @@ class _Reader:
         wire = _resource(self.cluster, self.namespace, name)
         resource = None if wire is None else decode(TopicSchema, wire)
         try:
-            topic = Topic.parse(name if resource is None else resource.spec.topic)
+            full = name if "://" in name else f"persistent://{name}"
+            topic = Topic.parse(full if resource is None else resource.spec.topic)
         except StalledError as error:
-            raise (_absent(name, self.namespace) if "://" not in name else UsageError(error.message)) from None
+            raise (_absent(name, self.namespace) if not _is_topic(name) else UsageError(error.message)) from None
         history = self._history(topic, resource)
         if resource is None and history is None:
             raise _absent(name, self.namespace)
@@ -269,6 +281,7 @@ class _Reader:
         return info
 
     def _of_registry(self, topic: ClusterTopic, number: int, url: str) -> SchemaInfo:
+        _demand_url(url)
         address = url.rstrip("/") + rest.schemas_path(topic.topic, f"schema/{number}")
         try:
             answer = urllib3.request(
@@ -282,6 +295,8 @@ class _Reader:
         if answer.status != HTTPStatus.OK:
             refuses = answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
             hint = "; --token-file names a file with another token" if refuses else ""
+            if "Location" in answer.headers:
+                hint = f"; it redirects to {answer.headers['Location'][:300]}: name that server"
             raise ClusterError(f"the registry at {url} answers HTTP {answer.status}{reason}{hint}")
         try:
             return rest.version_of(answer.json()).info
@@ -293,6 +308,7 @@ class _Reader:
         token = self.cluster.token if url.startswith("https:") else ""
         if self.options.token_file:
             token = files.read(self.options.token_file).decode(errors="replace").strip()
+            demand_token(token, self.options.token_file)
         return {"Authorization": f"Bearer {token}"} if token else {}
 
 
@@ -307,6 +323,17 @@ def _of_spec(spec: TopicSchemaSpec, entry: VersionEntry) -> SchemaInfo:
     )
     first = next(compiled)
     return first if _is_version(first, entry) else next(compiled)
+
+
+def _demand_url(url: str) -> None:
+    """Raise UsageError for a URL that no server can have. A password in it is not printed."""
+    try:
+        parts = urlsplit(url)
+        is_usable = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        raise UsageError(f"--registry-url or {_URL}: write http://HOST:PORT or https://HOST:PORT, without a user")
 
 
 def _reason(answer: urllib3.BaseHTTPResponse) -> str:

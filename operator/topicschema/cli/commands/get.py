@@ -15,7 +15,9 @@ def run(options: Namespace) -> int:
 def _get(topic: ClusterTopic, options: Namespace) -> int:
     number = next((each for each in (options.version, topic.spec_version, topic.latest) if each is not None), None)
     if number is None:
-        raise AbsentError(f"{topic.label} has no version; topicschema why {topic.label.rpartition('/')[2]}")
+        if topic.resource is None:
+            raise AbsentError(f"{topic.label} has no version any more: they were deleted")
+        raise AbsentError(f"{topic.label} has no version; topicschema why {topic.resource.metadata.name}")
     entry = topic.entry(number)
     if options.output == "name":
         print(topic.name)

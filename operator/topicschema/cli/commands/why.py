@@ -39,7 +39,8 @@ class _Cause:
 
 def _why(topic: ClusterTopic, options: Namespace) -> int:
     if topic.resource is None:
-        raise AbsentError(f"{topic.label} has versions and no TopicSchema, so nothing manages it")
+        has = "versions" if topic.versions else "no version"
+        raise AbsentError(f"{topic.label} has {has} and no TopicSchema, so nothing manages it")
     causes, is_ready = list(_causes(topic, topic.resource.metadata)), _is_ready(topic)
     if options.output == "name":
         print(topic.name)

@@ -83,6 +83,8 @@ def _translated(error: client.ApiException, kind: Kind, namespace: str) -> Clust
     where = f"{kind.plural} in the namespace {namespace}" if namespace else kind.plural
     refuses = error.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
     message = f"{where}: HTTP {error.status}: {message_of(error)}"
+    if error.status == HTTPStatus.UNAUTHORIZED:
+        message += "; the kubeconfig's credentials are invalid or have expired: log in again"
     return NoRightError(message) if refuses else ClusterError(message)
 
 
@@ -113,9 +115,17 @@ def connect(context: str | None = None, user: str = "") -> Iterator[Cluster]:
         raise UsageError(f"no cluster: {error}; set KUBECONFIG, or run in a pod") from None
     configuration.retries = False
     with client.ApiClient(configuration) as connection:
+        cluster = Cluster(connection, namespace)
+        demand_token(cluster.token, "the kubeconfig")
         if user:
             connection.set_default_header("Impersonate-User", user)
-        yield Cluster(connection, namespace)
+        yield cluster
+
+
+def demand_token(token: str, source: str) -> None:
+    """Raise UsageError, without the token, if no HTTP header can have it."""
+    if not (token.isascii() and token.isprintable()):
+        raise UsageError(f"{source}: a token must be one line of ASCII characters")
 
 
 def _load(configuration: client.Configuration, context: str | None) -> str:
