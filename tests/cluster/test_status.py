@@ -4,6 +4,7 @@ import pytest
 
 from support.kubernetes.kstatus import kstatus
 from support.kubernetes.watched_namespace import WatchedShop, conditions, statuses, text, wait_for
+from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -75,6 +76,18 @@ async def test_a_policy_whose_namespace_may_not_claim_is_stalled_and_so_are_its_
     shop.shop.apply_registry()
     await shop.policy_ready("Active")
     assert statuses(await shop.ready("Registered")) == WELL
+
+
+async def test_the_status_of_a_policy_follows_a_registry_that_has_nothing_to_report_any_more(shop: WatchedShop) -> None:
+    shop.shop.apply_registry(limits={"bytes": "1Mi"})
+    shop.apply(shop.shop.policy())
+    for expected in ({"address": "", "limitBytes": 1_048_576}, {"address": ""}):
+        wire = await wait_for(
+            lambda: shop.get("orders", NAMESPACE_SCHEMA_POLICY),
+            lambda wire, own=expected: wire.get("status", {}).get("registry") == own,  # type: ignore[misc]
+        )
+        assert statuses(wire["status"])["Ready"] == "True"
+        shop.shop.apply_registry()
 
 
 async def test_of_two_resources_with_one_topic_the_first_holds_it_until_it_is_gone(shop: WatchedShop) -> None:

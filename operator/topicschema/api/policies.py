@@ -354,7 +354,7 @@ class RegistryStatus:
     address: Annotated[
         str | None,
         Field(
-            "HOST:PORT of the broker's admin API. Unset if the operator's own store is the registry.", max_length=512
+            "HOST:PORT of the broker's admin API. Empty if the operator's own store is the registry.", max_length=512
         ),
     ] = None
     version: Annotated[
@@ -425,10 +425,11 @@ class NamespaceSchemaPolicy:
     status: Annotated[NamespaceSchemaPolicyStatus, LENIENT] = field(default_factory=NamespaceSchemaPolicyStatus)
 
     def at(self, registry: SchemaRegistry) -> Self:
-        """Return the policy with the present state of its registry in the status."""
-        state = RegistryStatus(
-            address=registry.address or None, version=registry.version, limit_bytes=registry.limit_bytes
-        )
+        """Return the policy with the present state of its registry in the status.
+
+        The address is never unset: an API server makes null of an object that loses its last member, and refuses it.
+        """
+        state = RegistryStatus(address=registry.address, version=registry.version, limit_bytes=registry.limit_bytes)
         return replace(self, status=replace(self.status, registry=state))
 
     @property

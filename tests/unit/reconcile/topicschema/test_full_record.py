@@ -88,7 +88,7 @@ async def test_the_policy_reports_its_bytes_and_enqueues_its_topics_when_there_i
     assert (await policy_status(topic))["recordBytes"] == 0
     await topic.apply(ONE)
     status = await policy_status(topic)
-    assert status["registry"] == {"limitBytes": _OF_ONE_VERSION + 1024}
+    assert status["registry"] == {"address": "", "limitBytes": _OF_ONE_VERSION + 1024}
     assert 2 * 1024 < int(str(status["recordBytes"])) < _OF_ONE_VERSION + 1024
     await topic.apply(TWO)
     await policy_status(topic)
