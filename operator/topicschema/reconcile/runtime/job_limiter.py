@@ -84,7 +84,7 @@ class JobLimiter:
     limits: JobLimits = field(default_factory=JobLimits)
     clock: Callable[[], float] = time.monotonic
     _next_list: float = -math.inf
-    _is_enqueued: bool = False
+    _enqueued: Key | None = None
     _oldest: Key | None = None
     _errors: dict[Key | None, TopicSchemaError] = field(default_factory=dict)
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -92,16 +92,17 @@ class JobLimiter:
     async def start(self, client: ApiClient, key: Key, enqueue: Callable[[Key, float], None]) -> None:
         """Start all Jobs for which a slot is free. Raise the API server's error if it refuses to start that of `key`.
 
-        Within two seconds after the last start, start none, and enqueue the first topic that calls.
+        Within two seconds after the last start, start none, and enqueue the first topic that calls. If that one comes
+        back too early, because of an event, it is enqueued again: the queue has no memory of the later time.
         """
         async with self._lock:
             error, left = self._errors.pop(key, None), self._next_list - self.clock()
             if left <= 0:
                 await self._start_all(client)
-                self._next_list, self._is_enqueued = self.clock() + _BETWEEN_LISTS, False
+                self._next_list, self._enqueued = self.clock() + _BETWEEN_LISTS, None
                 error = self._errors.get(key)
-            elif not self._is_enqueued:
-                self._is_enqueued = True
+            elif self._enqueued in {None, key}:
+                self._enqueued = key
                 enqueue(key, left)
             if error is not None:
                 raise error
