@@ -139,6 +139,10 @@ WRONG_REGISTRIES = [
     wrong("readers without an identity", REGISTRY, f"{_RUNS}.authentication", {}, "one of token, oauth2 and tls"),
     wrong("too many executors", REGISTRY, f"{_RUNS}.maxExecutors", 65, "less than or equal to 64"),
     wrong("a destination on a node", REGISTRY, f"{_RUNS}.destination", "file:///tmp", "s3://"),
+    *(
+        wrong(f"the destination {uri}", REGISTRY, f"{_RUNS}.destination", uri, "without empty parts")
+        for uri in ("s3:///audit", "s3://audit//prod", "s3://audit/../prod", "s3://audit/.?region=a", "s3://audit/a#b")
+    ),
     wrong("a resource of the host", REGISTRY, _LIMITS, {"nvidia.com/gpu": "1"}, "cpu, memory and ephemeral-storage"),
     wrong("an amount that is none", REGISTRY, f"{_LIMITS}.memory", "much", "should match"),
     wrong("an image with a space", REGISTRY, f"{_RUNS}.podTemplate.image", "a b", "should match"),

@@ -11,7 +11,16 @@ from typing import Annotated, Any, ClassVar
 
 from topicschema.api.brokers import ObservedBroker
 from topicschema.api.metadata import CONDITIONS, Condition, Metadata
-from topicschema.api.schema_fields import LENIENT, OBSERVED_GENERATION, Amount, CelRule, Field, matching, one_of
+from topicschema.api.schema_fields import (
+    LENIENT,
+    OBSERVED_GENERATION,
+    Amount,
+    CelRule,
+    Field,
+    matching,
+    not_matching,
+    one_of,
+)
 from topicschema.api.validation import STORE_RULES
 from topicschema.api.validation_pods import TemplateSpec
 from topicschema.core.policy import may_claim
@@ -351,7 +360,13 @@ class RegistryValidationSpec:
             "URI of a folder of an object store for the tables of audits, below TENANT/NAMESPACE, and for Spark's "
             "event logs, below spark-events. Audits need s3://. Default: none.",
             max_length=1024,
-            rules=STORE_RULES,
+            rules=(
+                *STORE_RULES,
+                not_matching(
+                    "^s3:///|^[a-z0-9]+://[^?]*//|^[^?]*/[.][.]?([/?]|$)|#",
+                    "write a path without empty parts, parts of dots, and #, which programs read in different ways",
+                ),
+            ),
         ),
     ] = None
     include_values: Annotated[

@@ -31,6 +31,7 @@ from topicschema.validation.job.pods import CREDENTIALS_FOLDER, credentials_of
 
 _MOST_EXECUTORS: Final = 8
 _STORE: Final = "s3://"
+_REFUSED: Final = "Kubernetes refuses the CronJob; correct spec.audit, or podTemplate of the registry: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,9 @@ class Audits:
             if any(job["spec"].get("suspend") and ended(job) is None for job in jobs):
                 await self._ctx.validation.limiter.start(self._ctx.client, key, self._ctx.enqueue)
         except (ForbiddenError, ApiRefusedError) as error:
-            return AuditState(before.audit, _condition(ConditionStatus.FALSE, Reason.AUDIT_FAILED, error.message))
+            is_invalid = isinstance(error, ApiRefusedError)
+            why = f"{_REFUSED if is_invalid else ''}{error.message}"
+            return AuditState(before.audit, _condition(ConditionStatus.FALSE, Reason.AUDIT_FAILED, why))
         state = await self._state(before.audit, jobs)
         if state.status is not None:
             telemetry.AUDIT_INVALID.labels(key.namespace, key.name).set(state.status.invalid)

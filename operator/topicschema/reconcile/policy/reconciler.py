@@ -110,7 +110,7 @@ class NamespaceSchemaPolicies:
             claim = await acquire_claim(self._ctx, resource, registry, claims)
         except (StalledError, RegistryNotFoundError):
             index.brokers.pop(key, None)
-            if resource.spec.audit is not None:
+            if resource.spec.audit is not None or any(_of_audits(resource.status)):
                 await self._audits.remove(key)
             raise
         index.brokers[key] = registry.address

@@ -14,17 +14,20 @@ from support.kubernetes.kstatus import kstatus
 from support.kubernetes.registries import observed
 from support.kubernetes.topic import ORDERS, World
 from support.schemas.examples import record
-from topicschema.api.kinds import NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, TOPIC_SCHEMA
+from topicschema.api.kinds import CRON_JOB, NAMESPACE_SCHEMA_POLICY, SCHEMA_REGISTRY, TOPIC_SCHEMA
 from topicschema.api.topicschemas import TopicSchemaStatus
 from topicschema.api.wire import decode
 from topicschema.broker.errors import BrokerForbiddenError, BrokerUnavailableError
+from topicschema.cluster.errors import NotFoundError
 from topicschema.core.errors import StalledError
 from topicschema.core.strategies import Strategy
+from topicschema.judging.registries import RegistryNotFoundError
 from topicschema.reconcile.policy.reconciler import NamespaceSchemaPolicies
 from topicschema.reconcile.registry import SchemaRegistryReconciler
 from topicschema.reconcile.runtime.object_index import TopicSummary
 from topicschema.reconcile.runtime.work_queue import Key, ReconcileResult
 from topicschema.reconcile.topicschema.reconciler import TopicSchemaReconciler
+from topicschema.validation.job.audits import audit_name
 
 KEY = Key(NAMESPACE_SCHEMA_POLICY.plural, "shop", "orders")
 REGISTRY = Key(SCHEMA_REGISTRY.plural, "", "pulsar")
@@ -50,6 +53,23 @@ async def test_a_policy_that_judges_nothing_has_failed_for_tools_that_wait_for_i
     assert kstatus(await world.ctx.client.get(NAMESPACE_SCHEMA_POLICY, "shop", "orders")) == "Failed"
 
 
+async def test_a_policy_without_a_registry_and_without_audits_has_no_cron_job(world: World) -> None:
+    name, runtime = audit_name("shop", "orders"), world.ctx.validation.runtime
+    validation = replace(world.ctx.validation, runtime=replace(runtime, image="registry.example/validation"))
+    world.ctx = replace(world.ctx, validation=validation)
+    world.api.put(CRON_JOB, validation.namespace, name, {})
+    pending = {"type": "Audited", "status": "Unknown", "reason": "AuditPending", "message": "no audit yet"}
+    since = {"lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1}
+    world.api.change(
+        "/shop/namespaceschemapolicies/orders", lambda wire: wire.update(status={"conditions": [pending | since]})
+    )
+    world.api.delete(SCHEMA_REGISTRY, "", "pulsar")
+    with pytest.raises(RegistryNotFoundError):
+        await NamespaceSchemaPolicies(world.ctx, 600.0).reconcile(KEY)
+    with pytest.raises(NotFoundError):
+        await world.ctx.client.get(CRON_JOB, validation.namespace, name)
+
+
 def _observe(address: str, version: str) -> Callable[[dict[str, Any]], object]:
     """Return an edit that sets the broker's release in the registry's status."""
     return lambda wire: wire.update(status=observed(address, version))
@@ -68,7 +88,7 @@ async def test_a_policy_reports_its_registry_and_enqueues_its_topics_if_that_cha
         enqueued.clear()
         await policies.reconcile(KEY)
         status = (await world.ctx.client.get(NAMESPACE_SCHEMA_POLICY, "shop", "orders"))["status"]
-        assert status["registry"] == ({} if pulsar is None else {"address": address, "version": version})
+        assert status["registry"] == ({"address": ""} if pulsar is None else {"address": address, "version": version})
         assert TOPIC in enqueued
         enqueued.clear()
         writes = world.writes
