@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cluster.wrong_objects import POLICY, TOPIC, Json, Row, changed, wrong
+from cluster.wrong_objects import ABSENT, POLICY, TOPIC, Json, Row, changed, wrong
 
 _EVERY_FIELD: dict[str, Any] = {
     "mode": "Gate",
@@ -14,6 +14,7 @@ _EVERY_FIELD: dict[str, Any] = {
 }
 _AT = "spec.validation"
 FULL = changed(POLICY, _AT, _EVERY_FIELD)
+AUDITED = changed(POLICY, "spec.audit", {"schedule": "0 3 * * MON-FRI", "timeZone": "Europe/Berlin", "since": "24h"})
 OWN = changed(TOPIC, _AT, {"mode": "Report", "sample": {"percent": 1}})
 _FILES = {"files": {"uri": "s3://archive/orders/{topic}", "format": "Parquet"}}
 
@@ -40,6 +41,7 @@ RIGHT_VALIDATIONS = [
         )
     ),
     Row("all of the messages", FULL, f"{_AT}.sample", {}),
+    *(Row(f"the schedule {each}", AUDITED, "spec.audit.schedule", each) for each in ("*/5 0-6 1,15 * ?", "@daily")),
 ]
 WRONG_VALIDATIONS = [
     _wrong("a mode that is none", "mode", "Perhaps", "Gate"),
@@ -69,4 +71,12 @@ WRONG_VALIDATIONS = [
     _wrong("a month and a second", "ttlSecondsAfterFinished", 2_592_001, "less than or equal to 2592000"),
     _wrong("no time at all", "activeDeadlineSeconds", 0, "equal to 1"),
     _wrong("gone before it is tried again", "ttlSecondsAfterFinished", 60, "equal to 3600"),
+    *(
+        wrong(f"the schedule {each!r}", AUDITED, "spec.audit.schedule", each, "write five fields of cron")
+        for each in ("", "0 3 * *", "0 3 * * * *", "TZ=UTC 0 3 * * *", "@every 1h", "0 3 * * *\n")
+    ),
+    wrong("no schedule", AUDITED, "spec.audit.schedule", ABSENT, "Required value"),
+    wrong("no time zone", AUDITED, "spec.audit.timeZone", "", "should match"),
+    wrong("a time of an audit without a unit", AUDITED, "spec.audit.since", "24", "should match"),
+    wrong("a proposal that is none", AUDITED, "spec.audit.proposed", "full", "Unsupported value"),
 ]
