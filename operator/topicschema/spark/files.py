@@ -11,7 +11,7 @@ from typing_extensions import override
 from topicschema.core.formats.key_value import has_keys_apart
 from topicschema.core.schemas import SchemaInfo
 from topicschema.spark.errors import InvalidOptionError
-from topicschema.spark.options import SPLIT_BYTES, items_of
+from topicschema.spark.options import items_of
 from topicschema.spark.proposal import CURRENT, proposal, proposal_of
 from topicschema.validation.request import Columns, FileFormat, FileSource
 from topicschema.validation.run import spark_worker
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from topicschema.validation.sources import Split
     from topicschema.validation.sources.files.source import FileMessages
 
+_SPLIT_BYTES: Final = 64 << 20
 _COLUMNS: Final = {
     "payloadColumn": "payload",
     "keyColumn": "key",
@@ -126,4 +127,4 @@ class FileReader(DataSourceReader):
         """Return the source of the messages."""
         from topicschema.validation.sources.files.source import FileMessages  # noqa: PLC0415  # Arrow's file systems
 
-        return FileMessages(self._options.files, SPLIT_BYTES, has_keys=has_keys_apart(self._options.reader))
+        return FileMessages(self._options.files, _SPLIT_BYTES, has_keys=has_keys_apart(self._options.reader))

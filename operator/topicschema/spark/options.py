@@ -29,8 +29,8 @@ _SIZE: Final = re.compile(r"([0-9]{1,12})([kmg]?)b?", re.IGNORECASE)
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _AGE: Final = re.compile(r"([0-9]{1,9})([smhd])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-SPLIT_BYTES: Final = 64 << 20
-"""Bytes of a task without the option `maxBytesPerPartition`, and of a task that reads files."""
+_SPLIT_BYTES: Final = 256 << 20
+"""Bytes of a task without the option `maxBytesPerPartition`: one to some seconds of work, by the type of the schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class ReadOptions:
     until: Moment | None = None
     columns: tuple[str, ...] | None = None
     fails_on_data_loss: bool = True
-    max_bytes_per_partition: int = SPLIT_BYTES
+    max_bytes_per_partition: int = _SPLIT_BYTES
     max_bytes_per_trigger: int | None = None
 
     @classmethod
@@ -81,7 +81,9 @@ class ReadOptions:
             until=_moment("until", values.get("until")),
             columns=items_of("columns", values["columns"]) if "columns" in values else None,
             fails_on_data_loss=_flag("failOnDataLoss", values.get("failOnDataLoss", "true")),
-            max_bytes_per_partition=_size("maxBytesPerPartition", values.get("maxBytesPerPartition", str(SPLIT_BYTES))),
+            max_bytes_per_partition=_size(
+                "maxBytesPerPartition", values.get("maxBytesPerPartition", str(_SPLIT_BYTES))
+            ),
             max_bytes_per_trigger=(
                 _size("maxBytesPerTrigger", values["maxBytesPerTrigger"]) if "maxBytesPerTrigger" in values else None
             ),

@@ -1,5 +1,6 @@
 """Plan of a read: the partitions of the selected topics, and spans of them that Spark's tasks read."""
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,9 +22,8 @@ from topicschema.validation.sources.pulsar.ranges import EntryRange, Span, cut
 if TYPE_CHECKING:
     from topicschema.spark.reading import RowSource
 
-_TASKS: Final = 16
 _FEWEST_BYTES: Final = 4 << 20
-"""Minimum bytes of a task, if there are more than `_TASKS` of them. Smaller ones cost more to start than to read."""
+"""Minimum bytes of a task, if there are several. Smaller ones cost more to start than to read."""
 _MOST_SPANS: Final = 32
 """Maximum number of spans of a task. Each takes a connection."""
 
@@ -145,10 +145,11 @@ def span_of(
 def packed(spans: Sequence[TaskSpan], most: int) -> list[InputPartition]:
     """Return tasks of at most about `most` bytes. Large spans are cut, and small ones share tasks.
 
-    The value of a task is a tuple of spans, which it reads one after the other.
+    There are as few as keep the cores of this machine busy, because each takes time to start. The value of a task is a
+    tuple of spans, which it reads one after the other.
     """
     total = sum(each.bytes for each in spans)
-    size = max(1.0, min(most, max(total / _TASKS, _FEWEST_BYTES)))
+    size = max(1.0, min(most, max(total / (os.cpu_count() or 1), _FEWEST_BYTES)))
     small = [smaller for each in spans for smaller in _cut(each, size)]
     numbers = _task_numbers(small, size)
     grouped = groupby(zip(numbers, small, strict=True), key=lambda each: each[0])

@@ -1,5 +1,6 @@
 """Tasks of a read: large pieces are cut, small ones share tasks, and every entry is in exactly one."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,8 +26,9 @@ def test_a_large_topic_is_cut_into_tasks_of_the_maximum_size() -> None:
     assert {len(each) for each in sizes} == {1}
 
 
-def test_a_smaller_topic_is_cut_into_a_few_tasks_that_run_at_once() -> None:
-    assert len(tasks([piece(0, 100_000, 2 * MOST)])) == 16
+def test_a_smaller_topic_is_cut_into_a_task_for_each_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    assert len(tasks([piece(0, 100_000, 2 * MOST)])) == 8
     assert len(tasks([piece(0, 10, 1000)])) == 1
 
 
