@@ -158,6 +158,7 @@ async def test_an_audit_that_cannot_run_is_reported_and_one_that_is_removed_is_d
     assert "spec.validation.destination" in message
     govern(shop)
     assert await created(shop)
+    await audited(shop, "AuditPending")  # else the next condition could be the former one
     govern(shop, audit={**AUDIT, "schedule": "99 99 * * *"})  # which only Kubernetes can judge
     message = conditions(await audited(shop, "AuditFailed"))["Audited"]["message"]
     assert "correct spec.audit" in message
