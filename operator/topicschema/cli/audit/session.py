@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from topicschema.cli.inputs.files import UsageError
+from topicschema.validation.run.session import AUDIT_SETTINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,16 +19,10 @@ if TYPE_CHECKING:
 _POLL_SECONDS: Final = 0.5
 _LOOPBACK: Final = "127.0.0.1"
 _SETTINGS: Final = {
+    **AUDIT_SETTINGS,
     "spark.master": "local[*,4]",  # all cores, and four attempts of a task, as on a cluster
-    "spark.app.name": "topicschema audit",
     "spark.driver.host": _LOOPBACK,
     "spark.driver.bindAddress": _LOOPBACK,
-    "spark.driver.memory": "1g",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.shuffle.partitions": "8",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 
 _NO_LOG: Final = """rootLogger.level = off

@@ -60,14 +60,12 @@ def _audit(session: "SparkSession", values: Any, output: Path, options: Namespac
 
 
 def _lines(session: "SparkSession", result: "AuditResult", output: Path, table_format: str) -> Iterator[str]:
-    from topicschema.spark.audit import read_table  # noqa: PLC0415  # as above
+    from topicschema.spark.audit.application import worst_findings  # noqa: PLC0415  # as above
 
     read = "only new messages were read" if result.is_continued else "all messages were read"
     topics = "1 topic" if result.topics == 1 else f"{result.topics:,} topics"
     yield f"{topics}, {result.messages:,} messages, {result.bad:,} of them with a fault ({read})"
-    findings = read_table(session, output, "findings", table_format)
-    rows = findings.orderBy(findings.messages.desc(), "topic", "schema_version", "rule", "reason", "path", "direction")
-    listed = rows.limit(_FINDINGS + 1).collect()
+    listed = worst_findings(session, output, _FINDINGS + 1, table_format)
     if listed:
         yield ""
     for row in listed[:_FINDINGS]:

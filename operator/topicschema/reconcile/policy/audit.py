@@ -3,7 +3,7 @@
 Kubernetes applies the schedule. The limiter of validation starts the Jobs. A pod's termination message has the figures.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,9 +24,9 @@ from topicschema.reconcile.runtime.conditions import ConditionInput
 from topicschema.reconcile.runtime.work_queue import Key
 from topicschema.reconcile.status_writer import FIELD_MANAGER
 from topicschema.validation.job import audits
-from topicschema.validation.job.audits import AuditConfig, AuditDocument, AuditRequest
+from topicschema.validation.job.audits import AuditConfig, AuditRequest
 from topicschema.validation.job.manifest import RUN_HASH_ANNOTATION
-from topicschema.validation.job.outcome import ended, failure_of
+from topicschema.validation.job.outcome import ended, failure_of, success_message
 from topicschema.validation.job.pods import CREDENTIALS_FOLDER, credentials_of
 
 _MOST_EXECUTORS: Final = 8
@@ -126,7 +126,8 @@ class Audits:
         pods = await self._ctx.client.list(
             POD, self._ctx.validation.namespace, label_selector=f"batch.kubernetes.io/job-name={name}"
         )
-        document = _document(pods)
+        message = success_message(pods)
+        document = None if message is None else audits.read_document(message)
         if document is None:
             why = f"{name}: {failure_of(job, pods)}"
             return AuditState(before, _condition(ConditionStatus.FALSE, Reason.AUDIT_FAILED, why))
@@ -209,16 +210,6 @@ def _credential_options(authentication: AuthenticationSpec) -> Iterator[tuple[st
     if authentication.oauth2 is not None:
         yield "oauth2SecretFile", f"{CREDENTIALS_FOLDER}/secret"
         yield from audits.flow_options(authentication.oauth2)
-
-
-def _document(pods: Sequence[Object]) -> AuditDocument | None:
-    """Return the document of the pod that ended well, or None if there is none."""
-    for pod in pods:
-        for container in (pod.get("status") or {}).get("containerStatuses") or ():
-            end: Mapping[str, object] = (container.get("state") or {}).get("terminated") or {}
-            if end and end.get("exitCode") == 0:
-                return audits.read_document(str(end.get("message") or ""))
-    return None
 
 
 def _status(figures: AuditFigures, completed_at: str, job: str) -> AuditStatus:

@@ -30,7 +30,7 @@ from topicschema.validation.errors import RunError, SourceError
 from topicschema.validation.sources.pulsar.admin import Admin
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 PARQUET: Final = "parquet"
 _HOUR: Final = 3_600_000
@@ -118,6 +118,13 @@ def read_table(session: "SparkSession", output: Path | str, name: str, table_for
     if table_format.lower() in _OF_FILES:  # a table without rows has no file that has the columns
         reader = reader.schema(struct_of(name))
     return reader.load(f"{tables}/{name}")
+
+
+def worst_findings(session: "SparkSession", output: Path | str, count: int, table_format: str = PARQUET) -> list["Row"]:
+    """Return the first rows of the table `findings`, those of the most messages first."""
+    findings = read_table(session, output, "findings", table_format)
+    order = (findings.messages.desc(), "topic", "schema_version", "rule", "reason", "path", "direction")
+    return findings.orderBy(*order).limit(count).collect()
 
 
 def _strategy(proposed: str) -> ProposedStrategy:

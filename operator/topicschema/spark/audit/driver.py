@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from topicschema.api.audits import AuditFigures, AuditFinding
 from topicschema.api.wire import decode
-from topicschema.spark.audit.application import AuditResult, audit, read_table
+from topicschema.spark.audit.application import AuditResult, audit, read_table, worst_findings
 from topicschema.spark.audit.folder import AuditFolder
 from topicschema.spark.audit.page import page_of
 from topicschema.validation.job.audits import CONFIG_FILE, AuditConfig, AuditDocument
@@ -26,15 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LISTED: Final = 20
-_SQL: Final[Mapping[str, str]] = {
-    "spark.app.name": "topicschema audit",
-    "spark.driver.memory": "1g",
-    "spark.sql.shuffle.partitions": "8",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-}
 _CREDENTIALS: Final = "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider"
 
 
@@ -61,17 +52,13 @@ def _session(config: AuditConfig, folder: Path) -> "Iterator[SparkSession]":
     """Yield Spark with as many executors as its tasks need, up to the maximum, or without any in this process."""
     template = folder / EXECUTOR_TEMPLATE
     if config.max_executors:
-        settings = {
-            **session.settings(1, template),
-            "spark.executor.maxNumFailures": str(6 * config.max_executors),
-            "spark.dynamicAllocation.enabled": "true",
-            "spark.dynamicAllocation.minExecutors": "1",
-            "spark.dynamicAllocation.maxExecutors": str(config.max_executors),
-        }
+        settings = session.dynamic_settings(config.max_executors, template)
     else:
         settings = {"spark.master": f"local[{session.cores_of(template)},4]", "spark.driver.host": "127.0.0.1"}
         settings["spark.driver.bindAddress"] = "127.0.0.1"
-    with session.started({**settings, **_SQL, **store_settings(config.output)}, config.event_log) as spark:
+    with session.started(
+        {**settings, **session.AUDIT_SETTINGS, **store_settings(config.output)}, config.event_log
+    ) as spark:
         yield spark
 
 
@@ -98,8 +85,6 @@ def _invalid_topics(spark: "SparkSession", output: str) -> Mapping[str, int]:
 
 
 def _figures(spark: "SparkSession", output: str, result: AuditResult) -> AuditFigures:
-    findings = read_table(spark, output, "findings")
-    rows = findings.orderBy(findings.messages.desc(), "topic", "schema_version", "rule", "reason", "path", "direction")
     return AuditFigures(
         topics=result.topics,
         messages=result.messages,
@@ -113,7 +98,7 @@ def _figures(spark: "SparkSession", output: str, result: AuditResult) -> AuditFi
                 path=row.path[:1024],
                 messages=row.messages,
             )
-            for row in rows.limit(_LISTED).collect()
+            for row in worst_findings(spark, output, _LISTED)
         ),
         tables=result.tables,
     )

@@ -126,6 +126,14 @@ def failure_of(job: Object, pods: Sequence[Object]) -> str:
     return _failure(pods).why
 
 
+def success_message(pods: Iterable[Object]) -> str | None:
+    """Return the termination message of a pod that ended well, or None if there is none."""
+    ends = (_terminated(pod) for pod in pods)
+    return next(
+        (end.get("message") or "" for end in ends if end is not None and end.get("exitCode") == PASSED_STATUS), None
+    )
+
+
 def ended(job: Object) -> Object | None:
     """Return the condition by which the Job has ended. Return None if it has not."""
     conditions = (job.get("status") or {}).get("conditions") or ()

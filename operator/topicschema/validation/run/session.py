@@ -41,6 +41,16 @@ _PODS_ALONE: Final[Mapping[str, str]] = {
     "spark.kubernetes.driver.ownPersistentVolumeClaim": "false",
 }
 """Settings by which Spark creates, lists and deletes only pods. The driver's account needs a role for pods alone."""
+AUDIT_SETTINGS: Final[Mapping[str, str]] = {
+    "spark.app.name": "topicschema audit",
+    "spark.driver.memory": "1g",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+"""Settings of an audit, in a pod and on a user's machine."""
 _PREFIX: Final = 47
 """Maximum length of Spark's prefix: a name has 63 characters, and Spark appends `-exec-` and a number."""
 _SIGN: Final = 12
@@ -159,6 +169,17 @@ def settings(executors: int, template: Path, environ: Mapping[str, str] = os.env
         "spark.kubernetes.executor.podTemplateContainerName": "executor",
         **_PODS_ALONE,
         **_sizes(template),
+    }
+
+
+def dynamic_settings(most: int, template: Path, environ: Mapping[str, str] = os.environ) -> Mapping[str, str]:
+    """Return the settings for one executor and, while there are tasks for more, at most `most`. See `settings`."""
+    return {
+        **settings(1, template, environ),
+        "spark.executor.maxNumFailures": str(_FAILURES_EACH * most),
+        "spark.dynamicAllocation.enabled": "true",
+        "spark.dynamicAllocation.minExecutors": "1",
+        "spark.dynamicAllocation.maxExecutors": str(most),
     }
 
 
