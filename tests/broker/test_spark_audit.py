@@ -48,6 +48,12 @@ def read(spark: Any, output: Path, name: str) -> dict[str, Any]:
     return {row.topic.rpartition("/")[2]: row for row in read_table(spark, output, name).collect()}
 
 
+def by_reason(rows: Any) -> dict[Any, int]:
+    """Return the numbers of messages in rows of verdicts, by version and reason."""
+    counted = rows.groupBy("schema_version", "reason").sum("messages").collect()
+    return {(version, reason): messages for version, reason, messages in counted}
+
+
 def kill_last_batch(output: Path, *, after_facts: bool) -> None:
     """Leave the folder as a driver leaves it that is killed in the last micro-batch.
 
@@ -145,6 +151,15 @@ def test_another_current_schema_judges_all_messages_and_old_facts_do_not_count(
         (0, "ENUM_SYMBOL_UNKNOWN", "$.fields[1].type", 30),
         (None, "INVALID_UTF8", "$", 1),
     }
+    judged = spark.read.format("pulsar-verdicts").options(**options(topic), schema="Strict").load()
+    weights: Counter[Any] = Counter()
+    for row in judged.selectExpr("schema_version", "inline(incompatibilities)", "messages").collect():
+        weights[row[:-1]] += row.messages
+    broken = [row for row in findings if row.rule is not None]
+    assert weights == {
+        (row.schema_version, row.rule, row.path, row.direction, row.message): row.messages for row in broken
+    }
+    assert by_reason(judged) == {(0, "UNKNOWN_SYMBOL"): 10, (None, "INVALID_UTF8"): 1, (0, None): 20, (1, None): 1}
     by_version = read_table(spark, tmp_path, "messages_by_version").where("topic LIKE '%/orders'")
     assert {row.schema_version: row.messages for row in by_version.collect()} == {0: 30, 1: 1}
     broker.call("DELETE", f"/schemas/{other.namespace}/{other.name}/schema")  # which the topic had not at first

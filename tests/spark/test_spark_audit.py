@@ -19,8 +19,8 @@ from topicschema.spark.audit import TABLES, audit, facts, read_table
 from topicschema.spark.audit.application import ReadTopics
 from topicschema.spark.audit.derivation import AuditedTopic
 from topicschema.spark.audit.folder import AuditFolder
-from topicschema.spark.audit.incompatibilities import ProposedStrategy
 from topicschema.spark.audit.page import page_of
+from topicschema.spark.incompatibilities import ProposedStrategy
 from topicschema.validation.errors import RunError, SourceError
 
 PAGE = (Path(__file__).parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")

@@ -68,6 +68,20 @@ def test_the_current_schema_is_the_last_one_of_the_history(session: Any, options
     assert {row.reason for row in current.collect()} == {None, "TRUNCATED", "UNKNOWN_WRITER_VERSION"}
 
 
+def test_a_strategy_compares_the_last_version_with_the_others(session: Any, options: dict[str, str]) -> None:
+    judged = read(session, options, schema="FULL_TRANSITIVE", columns="schema_version,messages,incompatibilities")
+    broken: Counter[Any] = Counter()
+    for row in judged.collect():
+        rules = None if row.incompatibilities is None else tuple(each.rule for each in row.incompatibilities)
+        broken[row.schema_version, rules] += row.messages
+    versions = Counter(each.version for each in ORDERS)
+    assert broken == {
+        (0, ("FIELD_WITHOUT_DEFAULT",)): versions[0],
+        (1, ()): versions[1],
+        (order_files.UNKNOWN_VERSION, None): versions[order_files.UNKNOWN_VERSION],
+    }
+
+
 def test_a_schema_of_another_type(session: Any, tmp_path: Path) -> None:
     lines = [json.dumps({"value": {"n": each}}) for each in (1, 2, "three")]
     (tmp_path / "numbers.jsonl").write_text("\n".join(lines))

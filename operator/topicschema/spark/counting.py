@@ -13,10 +13,11 @@ from topicschema.core.formats.key_value import has_keys_apart
 from topicschema.core.schemas import NEWEST, SchemaInfo, SchemaType
 from topicschema.payload.columnar.reasons import REASONS
 from topicschema.spark import columns, reading
+from topicschema.spark.incompatibilities import NO_STRATEGY, ProposedStrategy, VersionComparisons
 from topicschema.spark.options import ReadOptions
 from topicschema.spark.planning import TaskSpan
 from topicschema.spark.proposal import Proposal
-from topicschema.spark.verdicts import COLUMNS
+from topicschema.spark.verdicts import COLUMNS, STRATEGY_COLUMNS
 from topicschema.spark.versions import TopicVersions, held
 from topicschema.validation.errors import SourceError
 from topicschema.validation.run.validators import Validators, WriterVerdicts
@@ -33,7 +34,8 @@ _POSITION: Final = ("ledger", "entry", "batch_index")
 _OF_FILES: Final[dict[Hashable, Validators]] = {}
 _ANYTHING: Final = SchemaInfo(SchemaType.BYTES, b"")
 """Schema of a topic that has none: every message fits."""
-_ROWS: Final = columns.arrow(columns.struct(None, COLUMNS), COLUMNS)
+_ALL: Final = {**COLUMNS, **STRATEGY_COLUMNS}
+_ROWS: Final = columns.arrow(columns.struct(None, _ALL), _ALL)
 
 
 class VerdictKey(NamedTuple):
@@ -60,10 +62,11 @@ class Count:
 
 
 class Counter:
-    """Counts of the messages of one topic or file, named `topic`."""
+    """Counts of the messages of one topic or file, named `topic`. `comparisons` are those of their versions."""
 
-    def __init__(self, topic: str, *, has_partitions: bool, has_ledgers: bool) -> None:
+    def __init__(self, topic: str, comparisons: VersionComparisons, *, has_partitions: bool, has_ledgers: bool) -> None:
         self._topic = topic
+        self._comparisons = comparisons
         self._has_partitions = has_partitions
         self._has_ledgers = has_ledgers
         self._counts: dict[VerdictKey, Count] = {}
@@ -127,6 +130,7 @@ class Counter:
             [each.messages for each in counts.values()],
             [each.bytes for each in counts.values()],
             [each.examples for each in counts.values()],
+            [self._comparisons.of(each) for each in versions],
         ]
         typed = [pa.array(list(array), each.type) for array, each in zip(arrays, _ROWS, strict=True)]
         return pa.RecordBatch.from_arrays(typed, schema=_ROWS)
@@ -140,33 +144,46 @@ def of_topic(options: ReadOptions, proposal: Proposal, span: TaskSpan) -> Iterat
     with Admin(options.pulsar) as admin:
         what = span.reader_version if proposal.info is None else proposal.info.content_hash
         validators = held(
-            *(admin, options, span, ("verdicts", what)),
-            lambda versions: TopicValidators(reader_of(admin, proposal, span, versions), versions),
+            *(admin, options, span, ("verdicts", what, proposal.strategy)),
+            lambda versions: TopicValidators(
+                reader_of(admin, proposal, span, versions), versions, proposal.strategy, span.reader_version
+            ),
         )
-        counter = Counter(span.topic, has_partitions=span.is_partitioned, has_ledgers=True)
+        counter = Counter(span.topic, validators.comparisons, has_partitions=span.is_partitioned, has_ledgers=True)
         batches = reading.batches(options, span, has_keys=has_keys_apart(validators.reader))
         yield from counter.rows(batches, lambda batch: validators.validate(admin, batch))
 
 
 def of_files(
-    source: FileMessages, validators: Validators, split: Split, files: Sequence[str]
+    source: FileMessages, validators: Validators, split: Split, files: Sequence[str], comparisons: VersionComparisons
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of the messages in a split of `files`. Raises SourceError if they cannot be read."""
     batches = source.read(split)
     for first in batches:
         name = files[first.column("ledger")[0].as_py()]
-        counter = Counter(name, has_partitions=bool(source.files.columns.partition), has_ledgers=False)
+        has_partitions = bool(source.files.columns.partition)
+        counter = Counter(name, comparisons, has_partitions=has_partitions, has_ledgers=False)
         yield from counter.rows(chain([first], batches), validators.validate)
 
 
 class TopicValidators:
-    """Validators of a topic's messages, by the versions that have arrived."""
+    """Validators of a topic's messages, by the versions that have arrived.
 
-    def __init__(self, reader: SchemaInfo, versions: TopicVersions) -> None:
+    `comparisons` are those of the reader, which has the number `current`, with these versions.
+    """
+
+    def __init__(
+        self,
+        reader: SchemaInfo,
+        versions: TopicVersions,
+        strategy: ProposedStrategy = NO_STRATEGY,
+        current: int | None = None,
+    ) -> None:
         self._versions = versions
         self._known: dict[int, SchemaInfo | None] = {}
         self.reader = reader
         self._validators = Validators(reader, {}, versions.pulsar_version)
+        self.comparisons = VersionComparisons(strategy, (current, reader), self._known, versions.pulsar_version)
 
     def validate(self, admin: Admin, batch: pa.RecordBatch) -> Iterator[WriterVerdicts]:
         """Return the verdicts on a batch. The first message of a version makes a request."""

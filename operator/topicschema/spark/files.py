@@ -9,10 +9,11 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from typing_extensions import override
 
 from topicschema.core.formats.key_value import has_keys_apart
-from topicschema.core.schemas import SchemaInfo
+from topicschema.core.schemas import NEWEST, SchemaInfo
 from topicschema.spark.errors import InvalidOptionError
+from topicschema.spark.incompatibilities import CURRENT, NO_STRATEGY, ProposedStrategy, VersionComparisons
 from topicschema.spark.options import items_of
-from topicschema.spark.proposal import CURRENT, proposal, proposal_of
+from topicschema.spark.proposal import proposal, proposal_of
 from topicschema.validation.request import Columns, FileFormat, FileSource
 from topicschema.validation.run import spark_worker
 
@@ -34,12 +35,16 @@ OPTIONS: Final = ("files", "fileFormat", "history", "writtenWith", "schema", "sc
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:
-    """Files to read, the schema to read them with, and the versions that wrote their messages, from number 0 on."""
+    """Files to read, the schema to read them with, and the versions that wrote their messages, from number 0 on.
+
+    `strategy` compares the schema, which is then the last version, with the others.
+    """
 
     files: FileSource
     reader: SchemaInfo
     versions: Mapping[int, SchemaInfo]
     columns: tuple[str, ...] | None = None
+    strategy: ProposedStrategy = NO_STRATEGY
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Self:
@@ -49,15 +54,12 @@ class FileOptions:
         texts = items_of("history", values["history"]) if "history" in values else ()
         names = ("history", "schemaType")
         versions = {number: _required(proposal_of(names, text, schema_type).info) for number, text in enumerate(texts)}
-        schema = values.get("schema")
-        if schema == CURRENT:
-            if not versions:
-                raise InvalidOptionError(f"option schema: {CURRENT} is the last schema of the option history")
-            reader = versions[len(versions) - 1]
-        else:
-            reader = _required(proposal(schema, schema_type).info)
+        proposed = proposal(values.get("schema"), schema_type)
+        if proposed.info is None and not versions:
+            raise InvalidOptionError("option schema: the current schema is the last one of the option history")
+        reader = proposed.info or versions[len(versions) - 1]
         columns = items_of("columns", values["columns"]) if "columns" in values else None
-        return cls(_files(values, versions), reader, versions, columns)
+        return cls(_files(values, versions), reader, versions, columns, proposed.strategy)
 
 
 def _by_name(options: Mapping[str, str]) -> dict[str, str]:
@@ -121,7 +123,10 @@ class FileReader(DataSourceReader):
         """Yield the rows of the messages in a split."""
         from topicschema.spark import counting  # noqa: PLC0415  # as above
 
-        return counting.of_files(self.source(), validators, split, files)
+        versions, strategy = self._options.versions, self._options.strategy
+        current = (len(versions) - 1 if versions else None, self._options.reader)
+        comparisons = VersionComparisons(strategy, current, versions, NEWEST)
+        return counting.of_files(self.source(), validators, split, files, comparisons)
 
     def source(self) -> "FileMessages":
         """Return the source of the messages."""

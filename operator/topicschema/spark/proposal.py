@@ -15,21 +15,28 @@ from topicschema.core.reasons import Reason
 from topicschema.core.schemas import NEWEST, SchemaInfo, SchemaType
 from topicschema.judging import schema_source
 from topicschema.spark.errors import InvalidOptionError
+from topicschema.spark.incompatibilities import CURRENT, NO_STRATEGY, ProposedStrategy
 
-CURRENT: Final = "current"
 _MAX_BYTES: Final = 16 << 20
 _UNREADABLE: Final = frozenset({SchemaType.AUTO_CONSUME, SchemaType.AUTO_PUBLISH})
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Schema to read messages with, as a broker stores it. None is the current schema of each topic."""
+    """Schema to read messages with, as a broker stores it. None is the current schema of each topic.
+
+    `strategy` compares the current schema with the versions that wrote messages.
+    """
 
     info: SchemaInfo | None = None
+    strategy: ProposedStrategy = NO_STRATEGY
 
 
 def proposal(schema: str | None, schema_type: str | None) -> Proposal:
-    """Return the schema of the options `schema` and `schemaType`, as `proposal_of`."""
+    """Return the schema of the options `schema` and `schemaType`, as `proposal_of`, or the strategy that they name."""
+    strategy = None if schema is None else ProposedStrategy.named(schema)
+    if strategy is not None:
+        return Proposal(strategy=strategy)
     return proposal_of(("schema", "schemaType"), schema, schema_type)
 
 

@@ -15,6 +15,7 @@ from pyspark.sql.types import (
     IntegerType,
     LongType,
     StringType,
+    StructField,
     StructType,
     TimestampType,
 )
@@ -26,7 +27,9 @@ from topicschema.spark.options import ReadOptions
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from topicschema.spark.columns import Columns
     from topicschema.spark.files import FileOptions
+    from topicschema.spark.incompatibilities import ProposedStrategy
     from topicschema.spark.planning import TaskSpan
     from topicschema.spark.proposal import Proposal
     from topicschema.validation.sources.pulsar.admin import Admin
@@ -45,7 +48,10 @@ COLUMNS: Final[dict[str, DataType]] = {
     "bytes": LongType(),
     "examples": ArrayType(StringType()),
 }
-"""All columns of `pulsar-verdicts`. Each may be null."""
+"""All columns of `pulsar-verdicts`, without those of a strategy. Each may be null."""
+_MEMBERS: Final = [StructField(name, StringType()) for name in ("rule", "path", "direction", "message")]
+STRATEGY_COLUMNS: Final[dict[str, DataType]] = {"incompatibilities": ArrayType(StructType(_MEMBERS))}
+"""Columns that a strategy adds."""
 _OPTIONS: Final = ("schema", "schemaType")
 
 
@@ -63,8 +69,11 @@ class PulsarVerdicts(DataSource):
         """Return the chosen columns, or all."""
         from topicschema.spark import columns
 
-        chosen = self._files().columns if self._has_files else self._rows(None).options.columns
-        return columns.struct(chosen, COLUMNS)
+        if self._has_files:
+            files = self._files()
+            return columns.struct(files.columns, _columns(files.strategy))
+        options, proposed = self._parsed()
+        return columns.struct(options.columns, _columns(proposed.strategy))
 
     @override
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -76,7 +85,8 @@ class PulsarVerdicts(DataSource):
             return BatchReader(self._rows(schema))
         from topicschema.spark.files import FileReader
 
-        return FileReader(self._files(), columns.arrow(schema, COLUMNS))
+        files = self._files()
+        return FileReader(files, columns.arrow(schema, _columns(files.strategy)))
 
     @override
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
@@ -96,15 +106,23 @@ class PulsarVerdicts(DataSource):
 
         return FileOptions.of(dict(self.options))
 
-    def _rows(self, schema: StructType | None) -> "VerdictRowSource":
+    def _rows(self, schema: StructType) -> "VerdictRowSource":
         from topicschema.spark import columns
+
+        options, proposed = self._parsed()
+        return VerdictRowSource(options, proposed, columns.arrow(schema, _columns(proposed.strategy)))
+
+    def _parsed(self) -> "tuple[ReadOptions, Proposal]":
         from topicschema.spark.proposal import proposal
 
         options = {name.lower(): value for name, value in self.options.items()}
         own = [options.pop(name.lower(), None) for name in _OPTIONS]
-        read_options = ReadOptions.of(options, _OPTIONS)
-        chosen = columns.struct(None, COLUMNS) if schema is None else schema
-        return VerdictRowSource(read_options, proposal(*own), columns.arrow(chosen, COLUMNS))
+        return ReadOptions.of(options, _OPTIONS), proposal(*own)
+
+
+def _columns(strategy: "ProposedStrategy") -> "Columns":
+    """Return all columns: those of the counts, and those of a strategy."""
+    return COLUMNS if strategy.strategy is None else {**COLUMNS, **STRATEGY_COLUMNS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,12 @@ from topicschema.core.schemas import NEWEST
 from topicschema.spark.audit.facts import ROWS, FactCounter
 from topicschema.spark.counting import EXAMPLES
 from topicschema.spark.counting import Counter as VerdictCounter
+from topicschema.spark.incompatibilities import NO_STRATEGY, VersionComparisons
 from topicschema.validation.run.batches import BATCH
 from topicschema.validation.run.validators import Validators
 
 VALIDATORS = Validators(order_files.CANDIDATE, order_files.VERSIONS, NEWEST)
+UNCOMPARED = VersionComparisons(NO_STRATEGY, (3, order_files.CANDIDATE), order_files.VERSIONS, NEWEST)
 HOUR = 3_600_000
 END = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp() * 1000)
 TIMES = st.sampled_from((-1, 0, HOUR - 1, HOUR, END - 1, END, (1 << 63) - 1))
@@ -96,7 +98,7 @@ def test_facts_are_those_of_a_loop_over_the_messages(parts: list[list[Placed]]) 
 @given(MESSAGES)
 @settings(deadline=None, max_examples=60)
 def test_verdicts_are_those_of_a_loop_over_the_messages(parts: list[list[Placed]]) -> None:
-    counter = VerdictCounter("t", has_partitions=True, has_ledgers=True)
+    counter = VerdictCounter("t", UNCOMPARED, has_partitions=True, has_ledgers=True)
     batches = counter.rows(map(batch, parts), VALIDATORS.validate)
     rows = [row for each in batches for row in each.to_pylist()]
     messages: Counter[Any] = Counter()

@@ -34,7 +34,7 @@ VERDICTS = [
 ]
 FILES = [
     ({"history": "", "schema": "current"}, "option history: '' has an empty item"),
-    ({"schema": "current"}, "option schema: current is the last schema of the option history"),
+    ({"schema": "current"}, "option schema: the current schema is the last one of the option history"),
     ({"fileFormat": "csv"}, "option fileFormat: 'csv'; write one of parquet, avro, json"),
     ({"writtenWith": "9"}, "option writtenWith: '9': the option history has no schema of that number"),
     ({"adminUrl": "http://x"}, "option adminUrl does not exist for files. The options are files"),

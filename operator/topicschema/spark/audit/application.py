@@ -14,17 +14,17 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions
 
-from topicschema import __version__, checkers
+from topicschema import __version__
 from topicschema.core.schemas import NEWEST, PulsarVersion, SchemaInfo
 from topicschema.spark import columns, planning
 from topicschema.spark.audit import derivation, facts
 from topicschema.spark.audit.derivation import AuditedTopic, RetainedFacts, RuleFinding, TopicFigures, WriterFigures
 from topicschema.spark.audit.folder import AuditFolder
-from topicschema.spark.audit.incompatibilities import CURRENT, ProposedStrategy
 from topicschema.spark.audit.survey import Survey, namespaces, survey
 from topicschema.spark.audit.tables import DAY, struct_of
 from topicschema.spark.errors import InvalidOptionError
 from topicschema.spark.files import FileOptions
+from topicschema.spark.incompatibilities import CURRENT, ProposedStrategy
 from topicschema.spark.options import ReadOptions, items_of
 from topicschema.validation.errors import RunError, SourceError
 from topicschema.validation.sources.pulsar.admin import Admin
@@ -88,7 +88,7 @@ def audit(
     table `topics`, and does not stop the audit. Raises InvalidOptionError for wrong options, SourceError if the broker
     or a file cannot be read at all, and RunError if Spark fails. Then the tables remain as they were.
     """
-    strategy = _strategy(proposed)
+    strategy = ProposedStrategy.parse(proposed)
     session.dataSource.register(facts.PulsarFacts)
     folder = AuditFolder.create(output)
     with folder.locked(), _spark_errors():
@@ -125,13 +125,6 @@ def worst_findings(session: "SparkSession", output: Path | str, count: int, tabl
     findings = read_table(session, output, "findings", table_format)
     order = (findings.messages.desc(), "topic", "schema_version", "rule", "reason", "path", "direction")
     return findings.orderBy(*order).limit(count).collect()
-
-
-def _strategy(proposed: str) -> ProposedStrategy:
-    try:
-        return ProposedStrategy.parse(proposed, checkers.load())
-    except checkers.UnusableCheckerError as error:
-        raise InvalidOptionError(str(error)) from None
 
 
 @contextmanager
@@ -333,6 +326,8 @@ class FileVersions:
 def _of_files(session: "SparkSession", options: Mapping[str, str], folder: AuditFolder) -> ReadTopics:
     """Return the facts of the messages in files, which are all read."""
     parsed = FileOptions.of({name: value for name, value in options.items() if name.lower() != "columns"})
+    if parsed.strategy.strategy is not None:
+        raise InvalidOptionError("option schema: an audit has the strategy as `proposed`")
     folder.delete_stream()
     rows = session.read.format(facts.FORMAT).options(**options).load()
     rows.write.parquet(folder.facts)

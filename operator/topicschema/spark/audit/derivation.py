@@ -12,6 +12,7 @@ from topicschema.core.compatibility import Incompatibility
 from topicschema.spark.audit.facts import OF_FILES
 from topicschema.spark.audit.survey import SurveyedTopic
 from topicschema.spark.audit.tables import DAY, EXAMPLES, TABLES, struct_of
+from topicschema.spark.incompatibilities import members_of
 from topicschema.validation.run.batches import NO_VERSION, UNREADABLE
 
 if TYPE_CHECKING:
@@ -206,13 +207,10 @@ class RuleFinding:
         return {
             "topic": self.topic,
             "schema_version": self.schema_version,
-            "rule": self.finding.rule,
-            "path": self.finding.path,
-            "direction": None if self.finding.direction is None else self.finding.direction.value,
+            **members_of(self.finding),
             "messages": self.figures.messages,
             "first": self.figures.first,
             "last": self.figures.last,
-            "message": self.finding.message.encode(errors="replace").decode(),
         }
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from topicschema.core.schemas import NEWEST, SchemaInfo, SchemaType
-from topicschema.spark.audit.incompatibilities import ProposedStrategy
 from topicschema.spark.audit.survey import namespaces
 from topicschema.spark.errors import InvalidOptionError
+from topicschema.spark.incompatibilities import NO_STRATEGY, ProposedStrategy, VersionComparisons
 
 
 def info(*fields: Any) -> SchemaInfo:
@@ -46,6 +46,18 @@ def test_strict_has_the_risks_too() -> None:
     more = rules("strict") - rules("FULL_TRANSITIVE")
     assert more
     assert {number for number, *_ in more} <= {0, 1}
+
+
+def test_versions_are_compared_when_they_arrive() -> None:
+    known: dict[int, SchemaInfo | None] = {}
+    full = ProposedStrategy.parse("FULL")
+    comparisons = VersionComparisons(full, (7, CURRENT), known, NEWEST)
+    assert comparisons.of(0) is None
+    known |= {0: VERSIONS[0], 6: None, 7: CURRENT}
+    assert {each["rule"] for each in comparisons.of(0) or ()} == {"FIELD_WITHOUT_DEFAULT", "TYPE_MISMATCH"}
+    assert (comparisons.of(None), comparisons.of(6), comparisons.of(7)) == (None, None, [])
+    assert VersionComparisons(full, (None, CURRENT), VERSIONS, NEWEST).of(0) is None
+    assert VersionComparisons(NO_STRATEGY, (7, CURRENT), VERSIONS, NEWEST).of(0) is None
 
 
 @pytest.mark.parametrize("proposed", ["UNDEFINED", "FULL_", ""])
