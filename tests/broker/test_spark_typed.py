@@ -40,14 +40,15 @@ def encoded(info: SchemaInfo, value: dict[str, Any]) -> bytes:
 
 @pytest.fixture(scope="module")
 def orders(retaining_pulsar: Pulsar) -> RetainedTopic:
-    """Return a topic with orders of two versions, one of them broken, and a null message."""
+    """Return a topic with orders of two versions, a broken one, one with more bytes, and a null message."""
     topic = RetainedTopic.create(retaining_pulsar)
     retaining_pulsar.call("PUT", f"/namespaces/{topic.namespace}/schemaCompatibilityStrategy", "BACKWARD")
     old = [{"id": number, "day": number, "lines": ["x"] * number} for number in range(4)]
     new = {"id": 1 << 40, "at": 1_769_860_800_123, "price": b"\x04\xd2", "note": "été", "lines": [], "day": 20_000}
     with open_client(retaining_pulsar) as client:
         topic.send(client, [encoded(OLD, each) for each in old], schema=Sent(OLD), batching_enabled=True)
-        topic.send(client, [encoded(NEW, new), encoded(NEW, new)[:-1], None], schema=Sent(NEW))
+        whole = encoded(NEW, new)
+        topic.send(client, [whole, whole[:-1], whole + b"?", None], schema=Sent(NEW))
     return topic
 
 
@@ -58,25 +59,26 @@ def read(spark: Any, topic: RetainedTopic, **more: str) -> Any:
 def test_messages_of_all_versions_are_rows_of_one_schema(spark: Any, orders: RetainedTopic) -> None:
     rows = read(spark, orders, readerSchema=NEW.schema.decode(), columns="schema_version,value,_corrupt").collect()
     values = [row.value.asDict() for row in rows if row.value is not None]
-    assert [each["id"] for each in values] == [0, 1, 2, 3, 1 << 40]
-    assert [each["lines"] for each in values] == [[], ["x"], ["x", "x"], ["x", "x", "x"], []]
+    assert [each["id"] for each in values] == [0, 1, 2, 3, 1 << 40, 1 << 40]
+    assert [each["lines"] for each in values] == [[], ["x"], ["x", "x"], ["x", "x", "x"], [], []]
     assert {each["note"] for each in values[:4]} == {None}
     assert values[3]["day"] == date(1970, 1, 4)
     assert values[0]["price"] == Decimal("0.01")
     last = values[4]
     assert (last["price"], last["note"], last["day"]) == (Decimal("12.34"), "été", date(2024, 10, 4))
     assert last["at"].replace(tzinfo=UTC) == datetime(2026, 1, 31, 12, 0, 0, 123_000, UTC)
-    bad = [tuple(row._corrupt) for row in rows if row._corrupt is not None]
-    assert bad == [("TRUNCATED", "$.day")]
-    assert len(rows) == 7
+    faulty = [(row.value is None, *row._corrupt) for row in rows if row._corrupt is not None]
+    assert faulty == [(True, "TRUNCATED", "$.day"), (False, "TRAILING_BYTES", "$")]
+    assert values[5] == last
+    assert len(rows) == 8
 
 
 def test_the_current_schema_of_a_topic(spark: Any, orders: RetainedTopic) -> None:
     rows = read(spark, orders, readerSchema="current", mode="DROPMALFORMED")
-    assert rows.where("value.note = 'été'").count() == 1
+    assert rows.where("value.note = 'été'").count() == 2
     assert rows.where("value IS NOT NULL").agg({"value.id": "max"}).first()[0] == 1 << 40
     assert "_corrupt" not in rows.columns
-    assert rows.count() == 6
+    assert rows.count() == 7
 
 
 @pytest.mark.full

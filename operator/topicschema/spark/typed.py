@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
@@ -68,30 +69,29 @@ class TypedValues:
         writers = batch.column("writer").to_numpy()
         arrays: list[pa.Array] = []
         rows: list[Any] = []
-        reasons = np.zeros(len(batch), np.int64)
-        paths = np.full(len(batch), "$", object)
+        faults = _Faults(np.zeros(len(batch), np.int64), np.full(len(batch), "$", object), np.zeros(len(batch), bool))
         for writer in np.unique(writers).tolist():
             chosen = np.flatnonzero(writers == writer)
             rows.append(chosen)
-            arrays.extend(self._decoded(admin, batch, chosen, (reasons, paths)))
+            arrays.extend(self._decoded(admin, batch, chosen, faults))
         values = pa.concat_arrays(arrays)
         if len(rows) > 1:
             values = values.take(pa.array(np.argsort(np.concatenate(rows), kind="stable")))
-        bad = reasons != 0
+        bad = faults.is_bad
         if bad.any() and mode is Mode.FAILFAST:
-            raise _malformed(batch, topic, int(np.argmax(bad)), (reasons, paths))
+            raise _malformed(batch, topic, int(np.argmax(bad)), faults)
         typed = batch.append_column(VALUE, values)
         if mode is Mode.DROPMALFORMED:
             return typed.filter(pa.array(~bad)) if bad.any() else typed
-        return typed.append_column(CORRUPT, _corrupt(bad, reasons, paths))
+        return typed.append_column(CORRUPT, _corrupt(faults))
 
-    def _decoded(self, admin: Admin, batch: pa.RecordBatch, rows: Any, faults: tuple[Any, Any]) -> Iterator[pa.Array]:
+    def _decoded(self, admin: Admin, batch: pa.RecordBatch, rows: Any, faults: "_Faults") -> Iterator[pa.Array]:
         """Yield the values of a version's messages, and write their faults."""
-        reasons, paths = faults
+        reasons, paths, is_bad = faults
         writer = int(batch.column("writer")[int(rows[0])].as_py())
         decoder = self._decoder(admin, writer)
         if decoder is None:
-            reasons[rows] = NUMBERS[UNREAD.get(writer, _UNKNOWN)]
+            reasons[rows], is_bad[rows] = NUMBERS[UNREAD.get(writer, _UNKNOWN)], True
             yield pa.nulls(len(rows), arrow.arrow_type(self._reader))
             return
         at = 0
@@ -99,9 +99,10 @@ class TypedValues:
         for part in decoder.decode_in_parts(payloads, keys):
             taken = rows[at : at + len(part.array)]
             at += len(part.array)
-            bad = np.flatnonzero(part.verdicts.reasons)
-            reasons[taken[bad]] = part.verdicts.reasons[bad]
-            paths[taken[bad]] = [part.paths[each] for each in part.verdicts.paths[bad].tolist()]
+            faulty = np.flatnonzero(part.verdicts.reasons)
+            reasons[taken[faulty]] = part.verdicts.reasons[faulty]
+            paths[taken[faulty]] = [part.paths[each] for each in part.verdicts.paths[faulty].tolist()]
+            is_bad[taken] = part.is_bad
             yield part.array
 
     def _decoder(self, admin: Admin, writer: int) -> Decoder | None:
@@ -115,14 +116,23 @@ class TypedValues:
         return self._decoders[writer]
 
 
-def _corrupt(bad: Any, reasons: Any, paths: Any) -> pa.Array:
-    names = pa.array([REASONS[each] or None for each in reasons.tolist()], pa.string())
-    places = pa.array(np.where(bad, paths, None), pa.string())
-    return pa.StructArray.from_arrays([names, places], ["reason", "path"], mask=pa.array(~bad))
+class _Faults(NamedTuple):
+    """Arrays with the reason and the path of each message's fault, and whether it has no value because of it."""
+
+    reasons: NDArray[np.int64]
+    paths: NDArray[np.object_]
+    is_bad: NDArray[np.bool_]
 
 
-def _malformed(batch: pa.RecordBatch, topic: str, row: int, faults: tuple[Any, Any]) -> SourceError:
-    reasons, paths = faults
+def _corrupt(faults: _Faults) -> pa.Array:
+    is_faulty = faults.reasons != 0
+    names = pa.array([REASONS[each] or None for each in faults.reasons.tolist()], pa.string())
+    places = pa.array(faults.paths, pa.string(), mask=~is_faulty)
+    return pa.StructArray.from_arrays([names, places], ["reason", "path"], mask=pa.array(~is_faulty))
+
+
+def _malformed(batch: pa.RecordBatch, topic: str, row: int, faults: _Faults) -> SourceError:
+    reasons, paths, _ = faults
     place = ":".join(str(batch.column(name)[row].as_py()) for name in ("ledger", "entry", "batch_index"))
     return SourceError(
         f"the schema cannot read the message: {REASONS[reasons[row]]} at {paths[row]}. Option mode can be PERMISSIVE "

@@ -16,6 +16,7 @@ from topicschema.payload.columnar.avro import outputs
 from topicschema.payload.columnar.avro.outputs import is_null
 from topicschema.payload.json import jackson
 
+IndexOf = Callable[[Union, Any], int | None]
 NOTHING: Final = leaf(pa.null(), outputs.NOTHING)
 TEXT: Final = leaf(pa.string(), outputs.CONTENT)
 CONTENT: Final = leaf(pa.binary(), outputs.CONTENT)
@@ -35,18 +36,21 @@ _MERGED: Final = {frozenset({"int", "long"}): LONG, frozenset({"float", "double"
 """Unions of two types of which one holds the other's values."""
 
 
-def shape_of(root: Node, *, is_json: bool = False) -> Shape:
+def shape_of(root: Node, *, is_json: bool = False, index_of: IndexOf = branches.index_of) -> Shape:
     """Return the shape of a type of AVRO, or of JSON, whose values may have Jackson's forms of Java's classes.
+
+    `index_of` returns the branch of a union for a value of AVRO, or None.
 
     Raises InvalidSchemaError RECURSIVE_TYPE, TYPE_TOO_COMPLEX or DECIMAL_TOO_WIDE, with the place in the schema.
     """
-    return _Maker(is_json=is_json).shape(root, root.path)
+    return _Maker(index_of, is_json=is_json).shape(root, root.path)
 
 
 class _Maker:
     """Maker of one shape. Its recursion ends at the limit of levels."""
 
-    def __init__(self, *, is_json: bool) -> None:
+    def __init__(self, index_of: IndexOf, *, is_json: bool) -> None:
+        self._index_of = index_of
         self._is_json = is_json
         self._limits = Limits()
         self._open: set[Record] = set()
@@ -77,7 +81,7 @@ class _Maker:
         if len(others) == len(kinds) and kinds in _MERGED:
             merged = _MERGED[kinds]
             return replace(merged, convert=json_values.branch_reader(node)) if self._is_json else merged
-        choose = json_values.chooser(node) if self._is_json else partial(_choose, node)
+        choose = json_values.chooser(node) if self._is_json else partial(_choose, self._index_of, node)
         return shapes.choice([self.shape(each, where) for where, each in places.items()], choose)
 
     def _record(self, node: Record, place: str) -> Shape:
@@ -101,9 +105,9 @@ class _Maker:
         return shapes.items(part) if is_array else shapes.entries(TEXT, part)
 
 
-def _choose(union: Union, value: Any) -> int | None:
+def _choose(index_of: IndexOf, union: Union, value: Any) -> int | None:
     """Return the branch, among those that are not null, of a value."""
-    index = branches.index_of(union, value)
+    index = index_of(union, value)
     return None if index is None else sum(not is_null(each) for each in union.branches[:index])
 
 

@@ -40,7 +40,7 @@ class SingleReader:
                 reason = fatal.rule if fatal.rule in NUMBERS else "INVALID_FOR_COLUMN"
                 faults.append(ColumnFault(row, reason, in_schema(fatal.path), fatal.offset))
             read.append(None if fatal else value)
-        budgets = [MAX_BUDGET + BUDGET_A_BYTE * size for size in payloads.lengths.tolist()]
+        budgets = [*map(budget_of, payloads.lengths.tolist())]
         array, unheld = values.array_of(self._shape, read, budgets)
         if unheld:
             read = [None if row in unheld else each for row, each in enumerate(read)]
@@ -55,8 +55,13 @@ class SingleReader:
             return None
 
 
+def budget_of(size: int) -> int:
+    """Return the bytes that a message of `size` bytes may take in items and entries."""
+    return MAX_BUDGET + BUDGET_A_BYTE * size
+
+
 def json_reader(shape: Shape) -> Read:
-    """Return the reader of valid JSON messages. Their values are those of the text, which the shape converts."""
+    """Return the reader of JSON messages that a consumer reads. The shape converts the values of the text."""
     is_exact = _is_exact(shape)
     parse = json.JSONDecoder(parse_float=document.exact_number).decode if is_exact else json.loads
 

@@ -10,6 +10,12 @@ from topicschema.payload import numbers
 _LEVELS: Final = 2  # a value's type, and its fields': enough to distinguish records without a search
 
 
+def only_index_of(union: Union, value: Any) -> int | None:
+    """Return the number of the only branch that fits. Return None if none or several fit."""
+    fitting = [index for index, branch in enumerate(union.branches) if _fits(branch, value, _LEVELS)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
 def index_of(union: Union, value: Any) -> int | None:
     """Return the branch's number, or None if none fits. A long that only fits a double uses that."""
     exact = (index for index, branch in enumerate(union.branches) if _fits(branch, value, _LEVELS))
