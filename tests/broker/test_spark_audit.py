@@ -5,6 +5,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ import pytest
 
 from support.validation import topic_orders
 from support.validation.audit_process import AuditProcess
-from support.validation.killed_facts import KillingFacts
+from support.validation.killed_facts import KillingFacts, RestartingFacts, restart_while_read
 from support.validation.topic_messages import RetainedTopic, Sent, open_client
 from testbed.pulsar import Pulsar
 from testbed.pulsar_setup import Credentials
@@ -27,6 +28,7 @@ from topicschema.spark.audit.survey import Survey, survey
 pytestmark = [pytest.mark.timeout(600), pytest.mark.broker]
 
 SHARE = topic_orders.Share(2_000)
+TEXT = {"type": "STRING", "schema": "", "properties": {}}
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +54,11 @@ def by_reason(rows: Any) -> dict[Any, int]:
     """Return the numbers of messages in rows of verdicts, by version and reason."""
     counted = rows.groupBy("schema_version", "reason").sum("messages").collect()
     return {(version, reason): messages for version, reason, messages in counted}
+
+
+def position(row: Any) -> str:
+    """Return the position of a bad message."""
+    return ":".join(str(each) for each in (row.ledger, row.entry, row.batch_index) if each is not None)
 
 
 def kill_last_batch(output: Path, *, after_facts: bool) -> None:
@@ -96,7 +103,7 @@ def test_each_message_counts_once_in_repeated_and_interrupted_audits(
             patch.setattr(audit_facts, "PulsarFacts", KillingFacts)
             patch.setattr(tempfile, "tempdir", str(tmp_path))
             first = run()
-        assert (tmp_path / "killed").exists()
+        assert (tmp_path / "interrupted").exists()
         assert (first.topics, first.messages, first.bad) == (3, SHARE.messages + 5, SHARE.cut + 3)
         assert (first.unread, first.is_continued) == ({}, False)
         verdicts = read(spark, tmp_path, "verdicts")
@@ -112,8 +119,7 @@ def test_each_message_counts_once_in_repeated_and_interrupted_audits(
         assert (topics["orders"].messages_without_version, topics["plain"].messages_without_version) == (3, 2)
         assert topics["orders"].bytes == sum(len(each or b"") for each, _ in orders.sent.elements())
         bad = read_table(spark, tmp_path, "bad_messages").collect()
-        places = [":".join(str(each) for each in row[2:5] if each is not None) for row in bad]
-        assert Counter(places) == Counter(faulty)
+        assert Counter(map(position, bad)) == Counter(faulty)
         kill_last_batch(tmp_path, after_facts=False)
         continued = run()
         assert (continued.messages, continued.bad, continued.is_continued) == (first.messages, first.bad, True)
@@ -129,12 +135,36 @@ def test_each_message_counts_once_in_repeated_and_interrupted_audits(
         assert (lost.messages, lost.bad, lost.is_continued) == (first.messages + 2, first.bad + 2, False)
 
 
+def test_a_broker_that_restarts_while_a_task_reads_changes_no_figure(
+    spark: Any, broker: Pulsar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wait for a JVM to start."""
+    topic = RetainedTopic.create(broker)
+    sent = [(b"\xff%d " if each % 100 == 0 else b"%d ") % each + b"x" * 20_000 for each in range(1_500)]
+    with open_client(broker) as client:
+        topic.send(client, sent, batching_enabled=True)
+    broker.call("POST", f"/schemas/{topic.namespace}/{topic.name}/schema", TEXT)
+    monkeypatch.setattr(audit_facts, "PulsarFacts", RestartingFacts)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with ThreadPoolExecutor() as pool:
+        restart = pool.submit(restart_while_read, broker, tmp_path / "interrupted")
+        result = audit(spark, options(topic), tmp_path / "audit")
+        restart.result()
+    assert (tmp_path / "interrupted").read_text() == "done"
+    assert (result.messages, result.bad, result.unread) == (1_500, 15, {})
+    bad = read_table(spark, tmp_path / "audit", "bad_messages").collect()
+    assert Counter(map(position, bad)) == Counter(
+        place for (payload, _), places in topic.receipts.items() if payload and payload[0] == 0xFF for place in places
+    )
+    (row,) = read_table(spark, tmp_path / "audit", "topics").collect()
+    assert row.bytes == sum(map(len, sent))
+
+
 def test_another_current_schema_judges_all_messages_and_old_facts_do_not_count(
     spark: Any, broker: Pulsar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     topic = RetainedTopic.create(broker)
     other = RetainedTopic(broker, topic.namespace, "other", 0)
-    schema = {"type": "STRING", "schema": "", "properties": {}}
     messages = [message for _, message in topic_orders.whole(30)[0][:30]]
     broker.call("PUT", f"/namespaces/{topic.namespace}/schemaCompatibilityStrategy", "ALWAYS_COMPATIBLE")
     with open_client(broker) as client:
@@ -142,7 +172,7 @@ def test_another_current_schema_judges_all_messages_and_old_facts_do_not_count(
         other.send(client, [b"\xff"])
         assert audit(spark, options(topic), tmp_path).bad == 0
         topic.send(client, messages[:1], schema=Sent(info(topic_orders.NARROWER)))
-        broker.call("POST", f"/schemas/{other.namespace}/{other.name}/schema", schema)
+        broker.call("POST", f"/schemas/{other.namespace}/{other.name}/schema", TEXT)
         result = audit(spark, options(topic), tmp_path, proposed="strict")
     assert (result.messages, result.bad, result.is_continued) == (32, 11, True)
     findings = read_table(spark, tmp_path, "findings").collect()
