@@ -8,6 +8,7 @@ import pytest
 
 from support.kubernetes.plain_api import Api
 from support.kubernetes.watched_namespace import WatchedShop, watch_shop
+from support.validation.validated_namespace import ENVIRONMENT, ValidatedShop
 from testbed import helm, install
 from testbed.cluster import Cluster
 from testbed.controlplane import ControlPlane, owned
@@ -42,6 +43,20 @@ def controller(cluster: Cluster, instance: Instance) -> Iterator[Product]:
     """Yield the product with its controller running, without reviews of edits."""
     with Product.controlling(instance, cluster, PATIENT_LEASE) as installed:
         yield installed
+
+
+@pytest.fixture(scope="module")
+def validating(cluster: Cluster, instance: Instance) -> Iterator[Product]:
+    """Yield the product with its controller running, which has images for validation and for audits."""
+    with Product.controlling(instance, cluster, {**PATIENT_LEASE, **ENVIRONMENT}) as installed:
+        yield installed
+
+
+@pytest.fixture
+async def validated(validating: Product, cluster: Cluster, namespace: str) -> AsyncIterator[ValidatedShop]:
+    """Yield a namespace whose changes are watched, at that controller."""
+    async with watch_shop(cluster, namespace) as watched:
+        yield ValidatedShop(watched)
 
 
 @pytest.fixture(scope="module")

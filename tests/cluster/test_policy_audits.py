@@ -4,16 +4,14 @@ A test creates a Job of the CronJob as `kubectl create job --from` does, and end
 """
 
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from support.kubernetes.watched_namespace import conditions, wait_for, watch_shop
-from support.validation.validated_namespace import ENVIRONMENT, SPARK_IMAGE, ValidatedShop
-from testbed.cluster import Cluster
-from testbed.instances import Instance
-from testbed.product import PATIENT_LEASE, VALIDATION, Product
+from support.kubernetes.watched_namespace import conditions, wait_for
+from support.validation.validated_namespace import SPARK_IMAGE, ValidatedShop
+from testbed.product import VALIDATION
 from topicschema.api.audits import AuditFigures, AuditFinding
 from topicschema.api.kinds import CONFIG_MAP, CRON_JOB, EVENT, JOB, NAMESPACE_SCHEMA_POLICY
 from topicschema.api.wire import decode
@@ -40,17 +38,9 @@ FIGURES = AuditFigures(
 )
 
 
-@pytest.fixture(scope="module")
-def auditing(cluster: Cluster, instance: Instance) -> Iterator[Product]:
-    """Yield the controller, with images."""
-    with Product.controlling(instance, cluster, {**PATIENT_LEASE, **ENVIRONMENT}) as installed:
-        yield installed
-
-
 @pytest.fixture
-async def shop(auditing: Product, cluster: Cluster, namespace: str) -> AsyncIterator[ValidatedShop]:
-    async with watch_shop(cluster, namespace) as watched:
-        yield ValidatedShop(watched)
+def shop(validated: ValidatedShop) -> ValidatedShop:
+    return validated
 
 
 def govern(shop: ValidatedShop, audit: Mapping[str, Any] | None = AUDIT, runs: Mapping[str, Any] = RUNS) -> None:
@@ -163,6 +153,8 @@ async def test_an_audit_that_cannot_run_is_reported_and_one_that_is_removed_is_d
     message = conditions(await audited(shop, "AuditFailed"))["Audited"]["message"]
     assert "correct spec.audit" in message
     assert "spec.schedule" in message
+    assert "audits go on by the former CronJob" in message
+    assert (await created(shop))["spec"]["schedule"] == AUDIT["schedule"]
     govern(shop)
     await audited(shop, "AuditPending")
     govern(shop, audit=None)

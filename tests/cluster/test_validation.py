@@ -1,15 +1,14 @@
 """The gate and the report on a real API server, with Kubernetes' own Job controller and no node."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
 from support.kubernetes.plain_api import Api
-from support.kubernetes.watched_namespace import conditions, statuses, text, wait_for, watch_shop
-from support.validation.validated_namespace import ENVIRONMENT, GATE, REPORT, SPARK_IMAGE, ValidatedShop
+from support.kubernetes.watched_namespace import conditions, statuses, text, wait_for
+from support.validation.validated_namespace import GATE, REPORT, SPARK_IMAGE, ValidatedShop
 from testbed.cluster import Cluster
-from testbed.instances import Instance
-from testbed.product import PATIENT_LEASE, VALIDATION, Product
+from testbed.product import VALIDATION, Product
 from topicschema.api import GROUP
 from topicschema.api.kinds import CONFIG_MAP, JOB
 from topicschema.validation.job.manifest import EXECUTOR_TEMPLATE, EXECUTORS_ANNOTATION, part_map
@@ -19,17 +18,9 @@ pytestmark = pytest.mark.timeout(180)
 ONE, TWO = text("id"), text("id", "note?")
 
 
-@pytest.fixture(scope="module")
-def validating(cluster: Cluster, instance: Instance) -> Iterator[Product]:
-    """Yield the controller, with an image to validate with."""
-    with Product.controlling(instance, cluster, {**PATIENT_LEASE, **ENVIRONMENT}) as installed:
-        yield installed
-
-
 @pytest.fixture
-async def shop(validating: Product, cluster: Cluster, namespace: str) -> AsyncIterator[ValidatedShop]:
-    async with watch_shop(cluster, namespace) as shop:
-        yield ValidatedShop(shop)
+def shop(validated: ValidatedShop) -> ValidatedShop:
+    return validated
 
 
 async def test_a_gate_registers_what_passes_and_nothing_is_written_afterwards(shop: ValidatedShop) -> None:

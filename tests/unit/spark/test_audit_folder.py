@@ -80,3 +80,10 @@ def test_two_audits_at_once_are_refused(tmp_path: Path) -> None:
         pass
     with folder.locked():
         pass
+
+
+def test_all_pods_of_a_job_compare_with_the_topics_before_it(tmp_path: Path) -> None:
+    folder = AuditFolder.create(tmp_path)
+    assert folder.unreadable_before("first", lambda: {"a": 1}) == {"a"}
+    assert folder.unreadable_before("first", lambda: {"a": 1, "b": 2}) == {"a"}  # a pod after the one that wrote tables
+    assert folder.unreadable_before("second", lambda: {"a": 1, "b": 2}) == {"a", "b"}

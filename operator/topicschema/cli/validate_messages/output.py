@@ -53,7 +53,8 @@ class ProgressBar:
         self._next = time.monotonic() + _TICK
         share = min(1.0, done / whole) if whole else 1.0
         full = round(_WIDTH * share)
-        text = f"[{'#' * full}{'.' * (_WIDTH - full)}] {share:4.0%} of about {whole:,} {self._unit} "
+        unit = self._unit.removesuffix("s") if whole == 1 else self._unit
+        text = f"[{'#' * full}{'.' * (_WIDTH - full)}] {share:4.0%} of about {whole:,} {unit} "
         self._stream.write("\r" + text[: self._columns() - 1])
         self._stream.flush()
 

@@ -31,7 +31,15 @@ from topicschema.validation.job.pods import CREDENTIALS_FOLDER, credentials_of
 
 _MOST_EXECUTORS: Final = 8
 _STORE: Final = "s3://"
-_REFUSED: Final = "Kubernetes refuses the CronJob; correct spec.audit, or podTemplate of the registry: "
+_FILE_OPTIONS: Final = {
+    "token": "tokenFile",
+    "tls.crt": "certificateFile",
+    "tls.key": "keyFile",
+    "secret": "oauth2SecretFile",
+}
+"""Options of `pulsar-messages` for the files of `credentials_of`."""
+_REFUSED: Final = "Kubernetes refuses the CronJob; correct spec.audit, or podTemplate of the registry"
+_FORMER: Final = "Until then, audits go on by the former CronJob, if there was one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +79,7 @@ class Audits:
                 await self._ctx.validation.limiter.start(self._ctx.client, key, self._ctx.enqueue)
         except (ForbiddenError, ApiRefusedError) as error:
             is_invalid = isinstance(error, ApiRefusedError)
-            why = f"{_REFUSED if is_invalid else ''}{error.message}"
+            why = f"{_REFUSED}: {error.message}. {_FORMER}" if is_invalid else error.message
             return AuditState(before.audit, _condition(ConditionStatus.FALSE, Reason.AUDIT_FAILED, why))
         state = await self._state(before.audit, jobs)
         if state.status is not None:
@@ -197,18 +205,10 @@ def _options(
         yield "since", spec.since
     if has_ca:
         yield "caFile", audits.CA_PATH
-    if authentication is not None:
-        yield from _credential_options(authentication)
-
-
-def _credential_options(authentication: AuthenticationSpec) -> Iterator[tuple[str, str]]:
-    if authentication.token is not None:
-        yield "tokenFile", f"{CREDENTIALS_FOLDER}/token"
-    if authentication.tls is not None:
-        yield "certificateFile", f"{CREDENTIALS_FOLDER}/tls.crt"
-        yield "keyFile", f"{CREDENTIALS_FOLDER}/tls.key"
-    if authentication.oauth2 is not None:
-        yield "oauth2SecretFile", f"{CREDENTIALS_FOLDER}/secret"
+    files = credentials_of(authentication)
+    for name in () if files is None else files.members:
+        yield _FILE_OPTIONS[name], f"{CREDENTIALS_FOLDER}/{name}"
+    if authentication is not None and authentication.oauth2 is not None:
         yield from audits.flow_options(authentication.oauth2)
 
 

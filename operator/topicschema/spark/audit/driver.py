@@ -5,7 +5,9 @@ reason.
 """
 
 import json
+import os
 import sys
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +20,7 @@ from topicschema.spark.audit.application import AuditResult, audit, read_table, 
 from topicschema.spark.audit.folder import AuditFolder
 from topicschema.spark.audit.page import page_of
 from topicschema.validation.job.audits import CONFIG_FILE, AuditConfig, AuditDocument
-from topicschema.validation.job.manifest import EXECUTOR_TEMPLATE
+from topicschema.validation.job.manifest import EXECUTOR_TEMPLATE, JOB_UID
 from topicschema.validation.run import session
 from topicschema.validation.run.program import ProgramEnd, end_at_signal, run_program
 
@@ -38,12 +40,15 @@ def _audited(folder: Path) -> AuditDocument:
     config = decode(AuditConfig, json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8")))
     with _session(config, folder) as spark:
         output = AuditFolder.create(config.output)
-        before = _invalid_topics(spark, config.output) if output.tables() is not None else {}
+        job = os.environ.get(JOB_UID) or uuid.uuid4().hex
+        before = output.unreadable_before(
+            job, lambda: _invalid_topics(spark, config.output) if output.tables() is not None else ()
+        )
         result = audit(spark, config.options, config.output, proposed=config.proposed.lower())
         with output.files.open_output_stream("audit.html") as file:
             file.write(page_of(spark, config.output).encode())
         now = _invalid_topics(spark, config.output)
-        newly = sorted(now.keys() - before.keys(), key=lambda name: (-now[name], name))
+        newly = sorted(now.keys() - before, key=lambda name: (-now[name], name))
         return AuditDocument(figures=_figures(spark, config.output, result), newly_invalid=tuple(newly[:_LISTED]))
 
 

@@ -8,7 +8,7 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from topicschema.validation.request import shown
 _CHECKPOINT: Final = "checkpoint"
 _FACTS: Final = "facts"
 _TABLES: Final = "tables"
+_BEFORE: Final = "before.json"
 _BATCH: Final = re.compile(r"(\d+)(?:\.compact)?")
 _RUN: Final = re.compile(r"tables-(\d{8})")
 
@@ -125,6 +126,21 @@ class AuditFolder:
         for each in (_CHECKPOINT, _FACTS):
             if self._exists(each):
                 self.files.delete_dir(each)
+
+    def unreadable_before(self, job: str, current: Callable[[], Iterable[str]]) -> frozenset[str]:
+        """Return the topics with unreadable messages before the Job of this uid, the same for all its pods.
+
+        The first pod stores those that `current` returns: it may write tables, and end before it reports them.
+        """
+        try:
+            stored = json.loads(self._text(_BEFORE))
+        except FileNotFoundError:
+            stored = {}
+        if stored.get("job") != job:
+            stored = {"job": job, "topics": sorted(current())}
+            with self.files.open_output_stream(_BEFORE) as file:
+                file.write(json.dumps(stored).encode())
+        return frozenset(stored["topics"])
 
     @contextmanager
     def replacing_tables(self) -> Iterator[str]:

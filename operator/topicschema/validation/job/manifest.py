@@ -39,6 +39,8 @@ RUN_HASH_ANNOTATION: Final = f"{GROUP}/run-config-hash"
 """Annotation with the hash of how the Job runs, which is not in the request."""
 EXECUTORS_ANNOTATION: Final = f"{GROUP}/executors"
 """Annotation with the number of Spark executors of the Job."""
+JOB_UID: Final = "JOB_UID"
+"""Environment variable of drivers with the uid of their Job."""
 CONTAINER: Final = "driver"
 REQUEST_FOLDER: Final = "/request"
 EXECUTOR_TEMPLATE: Final = "executor.json"
@@ -281,9 +283,14 @@ def executor_template(made: Object, metadata: Object) -> Object:
 
 
 def _identity() -> list[Object]:
-    """Return the pod's name, namespace and IP as environment variables.
+    """Return the pod's name, namespace and IP, and the uid of its Job, as environment variables.
 
     Executors connect to the driver by this IP, and are owned by this pod.
     """
-    fields = {"POD_NAME": "metadata.name", "POD_NAMESPACE": "metadata.namespace", "POD_IP": "status.podIP"}
+    fields = {
+        "POD_NAME": "metadata.name",
+        "POD_NAMESPACE": "metadata.namespace",
+        "POD_IP": "status.podIP",
+        JOB_UID: "metadata.labels['batch.kubernetes.io/controller-uid']",
+    }
     return [{"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in fields.items()]
