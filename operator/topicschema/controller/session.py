@@ -55,6 +55,7 @@ class LeaderSession:
         self.queue = WorkQueue(self._reconcile, settings.resync_period, broker_of=self._broker_of)
         self._storage = settings.storage(client, settings.namespace, identity=settings.identity)
         self._registries = Registries(client, are_watched=True)
+        self._limiter = JobLimiter(validation.namespace, JobLimits(validation.jobs, validation.jobs_per_namespace))
         self._judge = Judge(self._storage, checkers=settings.checkers)
         ctx = ReconcileContext(
             client=client,
@@ -70,7 +71,7 @@ class LeaderSession:
             validation=ValidationContext(
                 Runtime(validation.image, validation.spark_image, validation.spark_from_seconds),
                 validation.namespace,
-                JobLimiter(validation.namespace, JobLimits(validation.jobs, validation.jobs_per_namespace)),
+                self._limiter,
             ),
         )
         self._topics = TopicSchemaReconciler(ctx)
@@ -102,7 +103,10 @@ class LeaderSession:
         return await self._reconciler(key).broker_of(key)
 
     async def _reconcile(self, key: Key) -> ReconcileResult:
-        return await self._reconciler(key).reconcile(key)
+        try:
+            return await self._reconciler(key).reconcile(key)
+        finally:
+            await self._limiter.reconciled(self._client, key, self.queue.add)
 
     def _reconciler(self, key: Key) -> TopicSchemaReconciler | NamespaceSchemaPolicies | SchemaRegistryReconciler:
         if key.plural == SCHEMA_REGISTRY.plural:

@@ -8,6 +8,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -106,6 +107,15 @@ class JobLimiter:
                 enqueue(key, left)
             if error is not None:
                 raise error
+
+    async def reconciled(self, client: ApiClient, key: Key, enqueue: Callable[[Key, float], None]) -> None:
+        """Call `start` for the others if `key` was enqueued for them and its reconcile did not call it.
+
+        Its topic may be deleted, or its Job may not wait any more.
+        """
+        if key == self._enqueued:
+            with suppress(ForbiddenError, ApiRefusedError):  # of its own Job
+                await self.start(client, key, enqueue)
 
     def slot_freed(self, enqueue: Callable[[Key, float], None]) -> None:
         """Enqueue the topic of the oldest waiting Job, because a pod has ended and its Job soon will."""

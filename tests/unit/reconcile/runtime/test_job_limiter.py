@@ -208,3 +208,19 @@ async def test_however_many_wait_all_jobs_are_listed_once_in_two_seconds(limited
         await limited.starts(key)
     assert limited.lists == 2
     assert limited.enqueued == [(third, 2.0)]
+
+
+async def test_a_topic_that_is_deleted_before_it_comes_back_delays_no_other(limited: Limited) -> None:
+    first, second, third = (limited.job(str(n), n) for n in range(3))
+    assert await limited.starts(first)
+    limited.api.delete(JOB, PLACE, "0")
+    for key in (second, third):
+        await limited.starts(key)
+    limited.api.delete(JOB, PLACE, "1")
+    limited.now = 0.5
+    for key in (second, third):
+        await limited.limiter.reconciled(limited.client, key, limited.enqueue)
+    assert limited.enqueued == [(second, 2.0), (second, 1.5)]
+    limited.now = 2.0
+    await limited.limiter.reconciled(limited.client, second, limited.enqueue)
+    assert not (await limited.client.get(JOB, PLACE, third.name))["spec"]["suspend"]
