@@ -172,9 +172,10 @@ async def test_what_git_manages_is_refused_with_manager_and_fields(admin: Regist
 
 
 async def test_an_upload_continues_what_the_registry_registered(admin: RegistryClient, shop: WatchedShop) -> None:
-    assert post(admin, shop, text("a"), "Ünï.x").status == 200
+    assert post(admin, shop, text("a"), "Ünï\U0001f600.x").status == 200
+    topic = f"persistent://shop/{shop.namespace}/Ünï\U0001f600.x"
     listed = (await shop.shop.client.list(TOPIC_SCHEMA, shop.namespace))[0]
-    assert listed["spec"] == {"topic": f"persistent://shop/{shop.namespace}/Ünï.x", "type": "AVRO", "schema": text("a")}
+    assert listed["spec"] == {"topic": topic, "type": "AVRO", "schema": text("a")}
     assert {each["manager"] for each in listed["metadata"]["managedFields"] if "subresource" not in each} == {
         "topicschema-registry"
     }
@@ -215,6 +216,7 @@ RIGHTS = {
     ("GET", "schema"): "view edit admin",
     ("GET", "schema/0"): "view edit admin",
     ("GET", "schemas"): "view edit admin",
+    ("GET", "metadata"): "view edit admin",
     ("POST", "version"): "view edit admin",
     ("POST", "compatibility"): "view edit admin",
     ("POST", "schema"): "edit admin",

@@ -8,6 +8,7 @@ import asyncio
 import copy
 import io
 import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -37,6 +38,7 @@ _WATCH_SECONDS = 300
 _WATCH_TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=90.0)
 _MAX_ANSWER_BYTES = 64 << 20
 _LARGE_BYTES = 1 << 20
+_ESCAPED = re.compile("[\x7f-\uffff]")
 _READ_TRIES = 3
 _MAX_RETRY_AFTER_SECONDS = 2.0  # the caller waits for a longer Retry-After
 
@@ -276,8 +278,10 @@ def _list_request(kind: Kind, namespace: str, selection: Selection, token: str) 
 
 
 def _encode(body: object) -> bytes | io.BytesIO:
-    # Escaped to ASCII: a message may quote a lone surrogate from a schema's \ud800, which UTF-8 cannot encode.
-    encoded = json.dumps(body, separators=(",", ":")).encode("ascii")
+    # A message may quote a lone surrogate from a schema's \ud800, which UTF-8 cannot encode. What is applied is read as
+    # YAML, which has no pairs of surrogates.
+    text = json.dumps(body, separators=(",", ":"), ensure_ascii=False)
+    encoded = _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
     return encoded if len(encoded) < _LARGE_BYTES else io.BytesIO(encoded)  # aiohttp sends it in chunks
 
 
