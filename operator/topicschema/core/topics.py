@@ -18,6 +18,9 @@ _ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)
 # In the path of a URL they would lead elsewhere: no client of a broker's REST API sends them.
 _DOTS = (".", "..")
 _PARTITION = re.compile(r"-partition-\d+$")
+# TopicName.getPartitionIndex: a Java int without leading zeros.
+_INDEX = re.compile(r"-partition-(0|[1-9][0-9]{0,9})\Z", re.ASCII)
+_MAX_INDEX = 2**31 - 1
 _MAX_LOCAL_NAME = 512
 _LOSES = "Pulsar 5.0.0-M1 deletes its schemas when it removes one of its segments"
 # Source: Pulsar's SystemTopicNames.
@@ -69,8 +72,9 @@ class Topic:
 
 
 def without_partition(local_name: str) -> str:
-    """Return the local name of a partition's topic. Other names stay."""
-    return _PARTITION.sub("", local_name)
+    """Return the local name of a partition's topic. Other names stay, for instance `x-partition-01`."""
+    match = _INDEX.search(local_name)
+    return local_name[: match.start()] if match is not None and int(match[1]) <= _MAX_INDEX else local_name
 
 
 def is_system_topic(local_name: str) -> bool:

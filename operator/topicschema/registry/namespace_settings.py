@@ -9,12 +9,16 @@ from topicschema.core.remote import Setting
 from topicschema.core.strategies import Strategy
 from topicschema.judging.policies import ActivePolicy
 from topicschema.registry import requests, resources
-from topicschema.registry.answers import Form, RestError
+from topicschema.registry.answers import Form, RestError, failure
 
 SETTINGS: Final = {Setting.STRATEGY: "PUT", Setting.AUTO_UPDATE: "POST", Setting.ENFORCEMENT: "POST"}
 """The settings, each with the method that writes it."""
 _TRIES: Final = 3
-_FLAGS: Final = {"true": True, "false": False}
+_FLAGS: Final = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE", "null", ""), False),
+}
+_MAX_INT: Final = 2**31 - 1
 
 
 def value_of(setting: Setting, active: ActivePolicy) -> Any:
@@ -45,19 +49,23 @@ def sent(setting: Setting, body: bytes) -> Any:
         raise RestError(400, "true or false is expected", Form.TEXT)
     if isinstance(value, requests.Spelling) and value.lstrip("-").isdecimal():
         return value.strip("-0") != ""
-    flag = _FLAGS.get(value) if isinstance(value, str) else value
+    flag = _FLAGS.get(value.strip()) if isinstance(value, str) else value
     if isinstance(flag, bool) or value is None:
         return bool(flag)
     raise RestError(400, "true or false is expected", Form.TEXT)
 
 
 def _strategy(value: Any) -> Strategy:
-    if isinstance(value, bool | dict | list):
+    is_fraction = isinstance(value, requests.Spelling) and not value.lstrip("-").isdecimal()
+    if isinstance(value, bool | dict | list) or is_fraction:
         raise RestError(400, f"one of {', '.join(Strategy)} is expected", Form.TEXT)
-    if isinstance(value, requests.Spelling):
-        known = value.isdecimal() and len(value) == 1 and int(value) < len(Strategy)
-        return tuple(Strategy)[int(value)] if known else Strategy.UNDEFINED
-    return Strategy(value) if value in Strategy.__members__ else Strategy.UNDEFINED
+    text = value.strip() if isinstance(value, str) else ""
+    if isinstance(value, requests.Spelling) and abs(int(text)) > _MAX_INT:
+        raise failure(
+            "the number is out of the range of an int", "com.fasterxml.jackson.core.exc.InputCoercionException"
+        )
+    by_position = dict(zip("012345678", Strategy, strict=True))
+    return by_position.get(text) or (Strategy(text) if text in Strategy.__members__ else Strategy.UNDEFINED)
 
 
 async def write(client: ApiClient, setting: Setting, value: Any, active: ActivePolicy) -> None:

@@ -64,6 +64,8 @@ def document() -> dict[str, Any]:
     """Return the document, OpenAPI 3.1. Each path may also follow a SchemaRegistry: `/{registry}/admin/...`."""
     topic = [_parameter(name) for name in ("tenant", "namespace", "topic")]
     several = _object(getSchemaResponses={"type": "array", "items": _VERSION})
+    entry = _object(ledgerId=_NUMBER, entryId=_NUMBER, version=_NUMBER)
+    entries = _object(info=entry, index={"type": "array", "items": entry})
     compatible = _object(
         schemaCompatibilityStrategy={"type": "string", "enum": [each.value for each in Strategy]},
         compatibility={"type": "boolean"},
@@ -82,6 +84,7 @@ def document() -> dict[str, Any]:
             "get": _call("Get a version.", {200: _VERSION}, *topic, _parameter("version", kind="integer"))
         },
         "schemas": {"get": _call("Get all versions.", {200: several}, *topic)},
+        "metadata": {"get": _call("Get the numbers of all entries, or an empty body.", {200: entries}, *topic)},
         "compatibility": {"post": _call("Ask if a schema is compatible.", {202: compatible}, *topic, body=_PAYLOAD)},
         "version": {"post": _call("Get the number of a schema, or -1.", {200: _NUMBERED}, *topic, body=_PAYLOAD)},
     }  # fmt: skip

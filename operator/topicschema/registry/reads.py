@@ -81,6 +81,12 @@ class Reads:
         shown = await asyncio.gather(*(self._shown(history, each) for each in history.active_versions))
         return {"getSchemaResponses": shown}
 
+    async def metadata(self, key: TopicKey) -> Any:
+        """Return the numbers of all entries, deleted ones and tombstones too, or None if there are none."""
+        history = await self.histories.get(key)
+        index = [{"ledgerId": -1, "entryId": -1, "version": each.schema_version} for each in history.entries]
+        return {"info": index[-1], "index": index} if index else None
+
     async def number_of(self, key: TopicKey, info: SchemaInfo) -> Any:
         """Return the number of the version with exactly these bytes, or -1."""
         history = await self.histories.get(key)

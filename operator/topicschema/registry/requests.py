@@ -17,6 +17,7 @@ from topicschema.registry.answers import Form, RestError, failure
 
 _BLANK: Final = " \t\r\n"
 _BROKEN_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
+_MATRIX_PARAMETERS: Final = re.compile(";[^/]*")
 _WORDS: Final = {True: "true", False: "false"}
 _NULL: Final = "java.lang.NullPointerException"
 _AUTO: Final = "AUTO"
@@ -24,6 +25,8 @@ _AUTO: Final = "AUTO"
 _LONG: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _MOST_LONG: Final = 2**63 - 1
 _MOST_DIGITS: Final = 19
+_MOST_CHARACTERS: Final = 1_000
+"""Those of a number: Jackson's StreamReadConstraints."""
 
 
 class Spelling(str):
@@ -36,7 +39,11 @@ def _refuse(word: str) -> NoReturn:
     raise ValueError(word)
 
 
-_DECODER: Final = json.JSONDecoder(parse_constant=_refuse, parse_int=Spelling, parse_float=Spelling)
+def _number(text: str) -> Spelling:
+    return Spelling(text) if len(text) <= _MOST_CHARACTERS else _refuse("a number is too long")
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse, parse_int=_number, parse_float=_number)
 
 
 def loads(text: str) -> Any:
@@ -138,26 +145,38 @@ _PARTS: Final = {"schemas": 3, "namespaces": 2}
 
 def target_of(raw_path: str) -> RequestPath:
     """Return what the path names. Raises RestError: 404 for another path, 412 for invalid names."""
-    parts = raw_path.partition("?")[0].split("/")[1:]
-    registry = "" if parts[0] == "admin" else unquote(parts.pop(0))
+    path = _MATRIX_PARAMETERS.sub("", raw_path.partition("?")[0])
+    if _BROKEN_ESCAPE.search(path) or "%00" in path:
+        raise RestError(400, "Bad URI", Form.PAGE)
+    parts = path.removesuffix("/").split("/")[1:]
+    registry = "" if parts[:1] == ["admin"] else unquote("".join(parts[:1]))
+    parts = parts[1:] if registry else parts
     root = parts[2] if len(parts) > 2 else ""  # noqa: PLR2004 - admin, v2 and the root
     count = _PARTS.get(root, 0)
-    if parts[:2] != ["admin", "v2"] or not count or len(parts) < 3 + count:
+    if parts[:2] != ["admin", "v2"] or not count or len(parts) < 3 + count or "" in parts:
         raise RestError(404, "Not Found", Form.PAGE)
-    if _BROKEN_ESCAPE.search(raw_path):
-        raise RestError(400, "Bad URI", Form.PAGE)
     names = [unquote(each) for each in parts[3 : 3 + count]]
-    call = tuple(map(unquote, parts[3 + count :]))
-    call = call[:-1] if call and not call[-1] else call
+    is_valid = all(map(is_entity, names[:2]))
     if root == "schemas":
         names[2] = _local_name(names[2])
-    if not all(map(is_entity, names[:2])) or not names[-1]:
+        is_valid = is_valid and _is_local_name(names[2])
+    if not is_valid:
         raise RestError(412, f"{'Topic' if root == 'schemas' else 'Namespace'} name is not valid")
-    return RequestPath(registry, root, tuple(names), call)
+    return RequestPath(registry, root, tuple(names), tuple(parts[3 + count :]))
+
+
+def _is_local_name(name: str) -> bool:
+    """Return True if the broker takes the name. One with a slash is a namespace and a topic of Pulsar 1."""
+    namespace, slash, rest = name.partition("/")
+    return bool(rest.strip()) and is_entity(namespace) if slash else bool(name.strip())
 
 
 def _local_name(once: str) -> str:
-    """Return the topic's local name. The broker decodes it twice, the second time with `+` as a space."""
+    """Return the topic's local name.
+
+    The broker decodes it twice, the second time with `+` as a space. It also removes `-partition-N` twice: from the
+    name, and from the schema's id.
+    """
     if _BROKEN_ESCAPE.search(once):
         raise RestError(500, f"Illegal hex characters in escape (%) pattern: {once[:200]}", Form.PAGE)
-    return without_partition(unquote_plus(once))
+    return without_partition(without_partition(unquote_plus(once)))

@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -32,7 +34,8 @@ _LOG = logging.getLogger(__name__)
 _JSON: Final = "application/json"
 _CALL: Final = "call"
 _READ: Final = ("get",)
-_ANY: Final = ("*/*", "application/*", _JSON)
+_ACCEPTED: Final = frozenset({"", "*", "*/*", "*/json", "application/*", _JSON})
+_MEDIA_TYPE: Final = re.compile(r"\s*[^\s/;,]+/[^\s/;,]+\s*(;[^,]*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ class Api:
     def application(self) -> web.Application:
         """Return the application."""
         application = web.Application()
-        application.router.add_route("*", "/{path:.*}", self.answer)
+        application.router.add_route("*", r"/{path:[\s\S]*}", self.answer)
         return application
 
     async def answer(self, request: web.Request) -> web.Response:
@@ -111,7 +114,10 @@ class Api:
             if request.path == openapi.PATH:
                 return of_json(openapi.document())
             target = requests.target_of(request.raw_path)
-            endpoint = _endpoint(request, target)
+            operations = _operations(target)
+            if request.method == "OPTIONS":
+                return web.Response(headers={"Allow": _methods(operations)})
+            endpoint = _endpoint(request, operations)
             request[_CALL] = endpoint.answer.__name__
             content = await body.read(request) if request.method in ("POST", "PUT") else b""
             governed = await self.governing.find(target)
@@ -137,6 +143,11 @@ class Api:
     async def versions(self, call: Call) -> web.Response:
         """Answer with all versions."""
         return of_json(await self.reads.versions(call.key))
+
+    async def metadata(self, call: Call) -> web.Response:
+        """Answer with the numbers of all entries, or with an empty body."""
+        metadata = await self.reads.metadata(call.key)
+        return web.Response() if metadata is None else of_json(metadata)
 
     async def number_of(self, call: Call) -> web.Response:
         """Answer with the number of exactly this schema."""
@@ -179,23 +190,30 @@ class Api:
 class Operation:
     """A call: the verbs that its client needs on the kind in the namespace of the policy, and its answer.
 
-    `ungoverned` is the answer about a topic of a Pulsar namespace without a policy, or the reason of a 404.
+    `ungoverned` is the answer about a topic of a Pulsar namespace without a policy, or the reason of a 404. None stands
+    for an empty body.
     """
 
     answer: Callable[[Api, Call], Awaitable[web.Response]]
     verbs: tuple[str, ...]
-    ungoverned: Mapping[str, Any] | str = "Namespace does not exist"
+    ungoverned: Mapping[str, Any] | str | None = "Namespace does not exist"
     kind: Kind = TOPIC_SCHEMA
 
     async def answer_without_policy(self, call: Call) -> web.Response:
         """Return the answer, or raise RestError 404, after the broker's own checks of the request."""
         if self.answer is Api.version:
             requests.version_of(call.target.call[1])
+        if self.answer is Api.set_setting:
+            namespace_settings.sent(Setting(call.target.call[0]), call.body)
         if self.answer in (Api.register, Api.compatibility, Api.number_of):
-            await call.schema(is_stored=self.answer is Api.register)
+            try:
+                await call.schema()
+            except RestError as error:
+                if error.status == HTTPStatus.BAD_REQUEST or self.answer is Api.number_of:
+                    raise
         if isinstance(self.ungoverned, str):
             raise answers.not_found(self.ungoverned)
-        return of_json(self.ungoverned)
+        return web.Response() if self.ungoverned is None else of_json(self.ungoverned)
 
 
 _MISSING: Final = "Schema not found"
@@ -204,6 +222,7 @@ _OF_TOPICS: Final[Mapping[tuple[str, str], Operation]] = MappingProxyType(
         ("GET", "schema"): Operation(Api.latest, _READ, _MISSING),
         ("GET", "schema/"): Operation(Api.version, _READ, _MISSING),
         ("GET", "schemas"): Operation(Api.versions, _READ, {"getSchemaResponses": []}),
+        ("GET", "metadata"): Operation(Api.metadata, _READ, None),
         ("POST", "version"): Operation(Api.number_of, _READ, {"version": -1}),
         ("POST", "compatibility"): Operation(Api.compatibility, _READ),
         ("POST", "schema"): Operation(Api.register, ("create", "patch")),
@@ -221,19 +240,29 @@ _OF_NAMESPACES: Final[Mapping[tuple[str, str], Operation]] = MappingProxyType(
 )
 
 
-def _endpoint(request: web.Request, target: RequestPath) -> Operation:
-    """Return what answers the request. Raises RestError 404, 405, 406 or 415 as the broker's containers do."""
-    call, method = target.call, request.method
-    endpoints = _OF_TOPICS if target.root == "schemas" else _OF_NAMESPACES
+def _operations(target: RequestPath) -> dict[str, Operation]:
+    """Return the operations of the path by their methods. Raises RestError 404 if there are none."""
+    call, operations = target.call, _OF_TOPICS if target.root == "schemas" else _OF_NAMESPACES
     name = "schema/" if len(call) == 2 and call[0] == "schema" else "/".join(call)  # noqa: PLR2004 - with a number
-    allowed = [m for m, n in endpoints if n == name]
-    if not allowed:
+    by_method = {method: each for (method, of), each in operations.items() if of == name}
+    if not by_method:
         raise RestError(404, "Not Found", Form.PAGE)
-    if method not in allowed:
-        raise RestError(405, "Method Not Allowed", Form.PAGE, {"Allow": ", ".join(allowed)})
-    if method in ("POST", "PUT") and request.content_type != _JSON:
+    return by_method | ({"HEAD": by_method["GET"]} if "GET" in by_method else {})
+
+
+def _methods(operations: Mapping[str, Operation]) -> str:
+    return ", ".join((*operations, "OPTIONS"))
+
+
+def _endpoint(request: web.Request, operations: Mapping[str, Operation]) -> Operation:
+    """Return what answers the request. Raises RestError 400, 405, 406 or 415 as the broker's containers do."""
+    if request.method not in operations:
+        raise RestError(405, "Method Not Allowed", Form.PAGE, {"Allow": _methods(operations)})
+    if not _MEDIA_TYPE.fullmatch(request.headers.get("Content-Type", _JSON)):
+        raise RestError(400, "Bad Request", Form.PAGE)
+    if request.method in ("POST", "PUT") and request.content_type != _JSON:
         raise RestError(415, "Unsupported Media Type", Form.PAGE)
-    accepted = request.headers.get("Accept", "*/*")
-    if not any(each.partition(";")[0].strip() in _ANY for each in accepted.split(",")):
+    accepted = request.headers.get("Accept", "").lower()
+    if not any(each.partition(";")[0].strip() in _ACCEPTED for each in accepted.split(",")):
         raise RestError(406, "Not Acceptable", Form.PAGE)
-    return endpoints[method, name]
+    return operations[request.method]

@@ -107,7 +107,7 @@ class Writes:
     async def delete(self, key: TopicKey, active: ActivePolicy, *, is_forced: bool) -> int:
         """Delete all versions and the TopicSchema. Return the number of the deletion, -1 if it is forced.
 
-        A forced deletion restarts the numbers, as deletionPolicy: Delete does. Raises RestError.
+        The versions count no more for compatibility. A forced deletion restarts the numbers. Raises RestError.
         """
         if not active.policy.constraints.allows_deletion:
             name = active.resource.metadata.name
@@ -198,7 +198,8 @@ class Writes:
         history = stored.history
         if is_forced:
             if stored.revision:
-                await self._storage.put(stored, history.after_deletion())
+                fresh = History(history.key, incarnation=history.incarnation + 1, deleted=history.deleted)
+                await self._storage.put(stored, fresh)
             return -1
         number = history.next_version
         tombstone = VersionEntry(

@@ -1,7 +1,7 @@
 """Answers of Pulsar's REST API in the form in which a recording has them, and the recording itself.
 
-Timestamps are left out. An error page of the broker's container counts as a page, and a 500 as one with a reason: both
-have texts of Java classes.
+Timestamps and the ledgers of metadata are left out. An error page of the broker's container counts as a page, and a 500
+as one with a reason: both have texts of Java classes.
 """
 
 import json
@@ -16,6 +16,7 @@ _PAIR: Final = {
     "key.schema.name": "", "key.schema.type": "BYTES", "key.schema.properties": "{}", "value.schema.name": "",
     "value.schema.type": "BYTES", "value.schema.properties": "{}", "kv.encoding.type": "INLINE",
 }  # fmt: skip
+_VARYING: Final = ("timestamp", "ledgerId", "entryId")
 Answer = list[Any]
 """The status, and the body as it counts."""
 Send = Callable[[str, str, bytes | None, dict[str, str]], tuple[int, str]]
@@ -40,7 +41,7 @@ def _without_time(body: Any) -> Any:
         return [_without_time(each) for each in body]
     if not isinstance(body, dict):
         return body
-    members = {name: _without_time(each) for name, each in body.items() if name != "timestamp"}
+    members = {name: _without_time(each) for name, each in body.items() if name not in _VARYING}
     if members.get("type") == "KEY_VALUE":
         members["properties"] = {**_PAIR, **members["properties"]}
         members["data"] = json.loads(members["data"])

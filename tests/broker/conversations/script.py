@@ -5,7 +5,7 @@ Each conversation has a topic of its own. Bodies are texts, because many are no 
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -122,6 +122,10 @@ def _all() -> Iterator[tuple[str, Strategy, list[Request]]]:
     yield from _types()
     yield from _bodies()
     yield from _names()
+    yield from _pairs()
+    yield from _paths()
+    yield from _headers()
+    yield from _changes()
     yield from _random(Random(7))  # noqa: S311 - the same conversations in each run
 
 
@@ -363,6 +367,7 @@ def _settings() -> Iterator[Request]:
     yield Request("GET", strategy)
     yield post(V0)
     texts = ['"BACKWARD"', '"ALWAYS_COMPATIBLE"', '"NOPE"', '"FULL"', "5", "77", '"backward"', '"FORWARD"', "null"]
+    texts += ['"3"', '" FULL "', "3.0", "1e0", "-1", "", '\ufeff"FULL"', '"FULL" x']
     for text in (*texts, "x", "{}", "[]", "true", '"UNDEFINED"', '""'):
         yield Request("PUT", strategy, text)
         yield Request("GET", strategy)
@@ -372,9 +377,176 @@ def _settings() -> Iterator[Request]:
     yield Request("POST", strategy, '"FULL"')
     for flag in flags:
         yield Request("GET", flag)
-        for text in ("false", "true", "null", "true", '"x"', "{}", "x"):
+        texts = ["false", "true", "null", "true", '"x"', "{}", "x", '"TRUE"', '" "', '" true "', '"null"', "-1", "0.0"]
+        for text in (*texts, "99999999999999999999", "-0", '"1"', "", "[true]"):
             yield Request("POST", flag, text)
             yield Request("GET", flag)
+
+
+def _pair(
+    key: Any, value: Any, types: tuple[str, str], how: Callable[..., Request] = post, **properties: str
+) -> Request:
+    """Return a request with a pair. A part that is a text is the JSON text of its schema."""
+    parts = ('""' if part == "" else part if isinstance(part, str) else json.dumps(part) for part in (key, value))
+    return how('{{"key":{},"value":{}}}'.format(*parts), "KEY_VALUE", {**pair(*types), **properties})
+
+
+def _pairs() -> Iterator[tuple[str, Strategy, list[Request]]]:
+    full, both, bad, of_record = Strategy.FULL, ("AVRO", "AVRO"), record("q"), ("STRING", "AVRO")
+    edits = [_pair(key, value, both) for key, value in ((V0, V0), (V1, V0), (bad, V0), (V0, bad))]
+    yield "pair edited", full, [*edits, _pair(bad, bad, both, compatibility), *READS]
+    others = [_pair(V0, V0, ("JSON", "JSON")), _pair(V1, V0, ("JSON", "AVRO")), _pair("", V0, of_record)]
+    yield "pair of other types", full, [_pair(V0, V0, both), *others, _pair(V1, V0, ("JSON", "AVRO"), compatibility)]
+    nulls = [
+        _pair("null", "null", ("STRING", "STRING")),
+        _pair("null", "", ("STRING", "INT32")),
+        _pair("null", V0, both),
+    ]
+    yield "pair of nulls", full, [*nulls, get("schemas")]
+    odd = ['"x"', "1", "[]", "{}", "true", '["null","string"]', '{"type":"map","values":"long"}', '"string"']
+    for kind in ("STRING", "AVRO", "JSON", "PROTOBUF"):
+        odds = [_pair(each, "", (kind, "STRING")) for each in odd]
+        yield f"pair of odd parts {kind}", full, [*odds, get("schemas")]
+    for kind in ("AUTO_CONSUME", "string", "NOPE", "", "KEY_VALUE", "PROTOBUF"):
+        calls = [_pair("", "", (kind, "STRING"), how) for how in (post, compatibility, number)]
+        yield f"pair with {kind or 'no type'}", full, [*calls, get()]
+    native, natives = envelope("M", "a"), ("PROTOBUF_NATIVE", "PROTOBUF_NATIVE")
+    edits = [_pair(key, native, natives) for key in (native, envelope("M", "a", "b"), envelope("N", "a"), "", "{}")]
+    yield "pair of PROTOBUF_NATIVE", full, [*edits, get("schemas")]
+    texts = ["", "{}", '{"key":""}', "[]", "1", "{", '{"key":"","value":""} x', '{"key":"","key":"","value":""}',
+             '// c\n{"key":"","value":""}', '{"key":"","value":"",}', '{"value":"","more":[1.0],"key":""}']  # fmt: skip
+    calls = [how(text, "KEY_VALUE", pair("INT8", "INT8")) for text in texts for how in (number, compatibility, post)]
+    yield "pair texts", full, [*calls, get("schemas")]
+    properties = ["", "[]", "x", "{", '{"a":null}', '{"a":{}}']
+    calls = [_pair("", V0, of_record, **{"value.schema.properties": each}) for each in properties[1:]]
+    yield "pair with properties of parts", full, calls
+    numbers = ["1.00", "1e5", "1E+2", "1e400", "-0", "-0.0", "0.1e-400", "1e-7", "1e7",
+               "12345678901234567890.5", "123456789.123"]  # fmt: skip
+    values = ['"<a>&\'="', '"\\u00e9\\u2028\\/"', '"\\ud83d\\ude00"', '"\U0001f600\u00e9"', "[1,2.0,null]",
+              '"\\u0000\\u001f\\u007f"', '"\\ud800"', "9223372036854775807", '{"b":1,"a":{"z":null}}']  # fmt: skip
+    for value in (*numbers, *values):
+        text = f'{{"type":"record","name":"R","x":{value},"fields":[]}}'
+        yield f"pair with {value}", full, [_pair("", text, of_record), *READS, _pair("", text, of_record, number)]
+    for strategy in Strategy:
+        if strategy is not Strategy.UNDEFINED:
+            versions = [_pair("", each, of_record) for each in (V0, V1, V2, bad, record())]
+            calls = [_pair("", V0, each, compatibility) for each in (of_record, ("INT8", "AVRO"))]
+            yield f"pair {strategy}", strategy, [*versions, *calls, get("schemas")]
+
+
+def _paths() -> Iterator[tuple[str, Strategy, list[Request]]]:
+    full, topic, body = Strategy.FULL, "/schemas/{namespace}/{topic}", json.dumps(sent(V0))
+    paths = [
+        f"{topic}//schema", "//schemas/{namespace}/{topic}/schema", "/schemas//{namespace}/{topic}/schema",
+        "/schemas/{namespace}//{topic}/schema", f"{topic}/schema//", f"{topic}/schema/", f"{topic}/schema;x=y",
+        "/schemas;a=b/{namespace}/{topic}/schema", f"{topic};a=b/schema", f"{topic}/sch%65ma", f"{topic}/schema/%30",
+        f"{topic}/schema%2F0", "/sch%65mas/{namespace}/{topic}/schema", f"{topic}/schema%20", f"{topic}/Schema",
+        f"{topic}/schema/0;x=1", f"{topic}/schema/0%0a", f"{topic}/schema/0/", f"{topic}/schema/%2B0", topic,
+        f"{topic}/schema%00", f"{topic}/schema?authoritative=%zz", f"{topic}/schema/0?authoritative=true&a&;=",
+    ]  # fmt: skip
+    yield "paths", full, [post(V0), *(Request("GET", path) for path in paths)]
+    for part in ("00", "01-partition-1", "0-partition-1", "-1", "2147483647", "2147483648", "1-partition-x"):
+        name = f"{PATH_OF_TOPIC}-partition-{part}"
+        others = (f"{PATH_OF_TOPIC}{each}" for each in ("-partition-1", "-partition-0-partition-0"))
+        yield f"partition {part}", full, [post(V0), *(call("GET", "schema", topic=each) for each in (name, *others))]
+    names = ["%2F", "%252F", "a%2Fb", "%2Fa", "a%252F%252Fb", "%20", "%2520", "+", "%2B", "%C3%B6",
+             "%25F0%259F%2598%2580", ".", "%252E", "$", "~", "%2524", ";a", "%253Ba", "(", "%257E", "%2525zz",
+             "%25C3"]  # fmt: skip
+    for name in names:
+        calls = [("POST", "schema", sent(V0)), ("GET", "schema", None), ("GET", "schemas", None)]
+        is_stored = "2F" not in name
+        whole = f"{PATH_OF_TOPIC}{name}" if is_stored and name.strip("%20B+5") else name
+        requests = [call(method, each, content, whole) for method, each, content in calls[not is_stored :]]
+        yield f"name {name}", full, [*requests, call("POST", "version", sent(V0), whole)]
+    for namespace in ("{namespace}.x", "a%2Fb/n", "a%20b/n", "a/b%2Bc", "a+b/n", "a/%24", ".../n", "a;b/n", "a%25/n"):
+        reads = [Request("GET", f"/schemas/{namespace}/{{topic}}/{each}") for each in ("schema", "schemas", "metadata")]
+        settings = [Request("GET", f"/namespaces/{namespace}/schemaValidationEnforced")]
+        settings += [Request("POST", f"/namespaces/{namespace}/schemaValidationEnforced", "true")]
+        writes = [Request("POST", f"/schemas/{namespace}/{{topic}}/{each}", body) for each in ("version", "schema")]
+        yield f"in {namespace}", full, [*reads, *settings, *writes]
+    bodies = ["", "null", "{}", "{", '{"type":"NOPE","schema":""}', '{"type":"KEY_VALUE","schema":"x"}']
+    paths = [f"/schemas/{{namespace}}-none/{{topic}}/{each}" for each in ("schema", "compatibility", "version")]
+    missing = [Request("POST", path, text) for path in paths for text in bodies]
+    settings = [Request("PUT", "/namespaces/{namespace}-none/schemaCompatibilityStrategy", each) for each in ("{", "1")]
+    yield "bodies without a namespace", full, [*missing, *settings]
+
+
+def _headers() -> Iterator[tuple[str, Strategy, list[Request]]]:
+    full, of_settings = Strategy.FULL, "/namespaces/{namespace}/isAllowAutoUpdateSchema"
+    kinds = ["application/json;charset=ISO-8859-1", "APPLICATION/JSON", "application/*", "*/*", "*", "", "json",
+             "image/*", "application/json, text/html;q=0.5", "application/vnd.a+json", "application/json;", "text/json",
+             "multipart/form-data", "application/xml;q=0.9, application/json"]  # fmt: skip
+    calls = (("POST", "schema", sent(V0)), ("GET", "schema/9", None), ("POST", "version", sent(V0)))
+    for name in ("Content_Type", "Accept"):
+        yield f"headers {name}", full, [call(*each, **{name: kind}) for kind in kinds for each in calls]
+    names = ("schema", "schema/0", "schemas", "version", "compatibility", "metadata", "schema/", "schema//0", "nope")
+    for method in ("HEAD", "OPTIONS", "PUT", "TRACE"):
+        requests = [call(method, name, "{}" if method == "PUT" else None) for name in names]
+        yield (
+            f"headers {method}",
+            full,
+            [post(V0), *requests, Request("HEAD" if method == "PUT" else method, of_settings)],
+        )
+    forms = ("True", "1", "", "true&force=false", "false&force=true", "%74rue", "true%20")
+    forced = [each for form in forms for each in (post(V0), call("DELETE", f"schema?force={form}"), get("metadata"))]
+    yield "headers force", full, forced
+
+
+def _changes() -> Iterator[tuple[str, Strategy, list[Request]]]:
+    """Yield changes of schemas and of types under all strategies, and what a deletion leaves of them."""
+    metadata, force = get("metadata"), call("DELETE", "schema?force=true")
+    forgotten = [
+        force,
+        post(record("q")),
+        get("schemas"),
+        metadata,
+        force,
+        post("", "INT8"),
+        DELETE,
+        post(V0),
+        metadata,
+    ]
+    yield "change after deletions", Strategy.FULL_TRANSITIVE, [metadata, post(V0), post(V1), metadata, *forgotten]
+    kinds = [(V0, "AVRO"), (V0, "JSON"), (V0, "PROTOBUF"), (envelope("M"), "PROTOBUF_NATIVE"), ("", "STRING")]
+    yield (
+        "change of types",
+        Strategy.BACKWARD,
+        [each for kind in kinds for each in (post(*kind), DELETE, get("schemas"))],
+    )
+    for strategy in (Strategy.BACKWARD, Strategy.ALWAYS_COMPATIBLE, Strategy.FULL_TRANSITIVE):
+        calls = [how(*kind) for kind in kinds for how in (compatibility, post, number)]
+        yield f"change of types {strategy}", strategy, [*calls, *calls[:3], get("schemas")]
+    recursive = optional("n", ["null", "R"], None)
+    enum, data = '{{"type":"enum","name":"E","symbols":[{}]{}}}', {"type": "bytes", "logicalType": "decimal"}
+    edits = {
+        "alias": (V0, record({"name": "b", "type": "string", "aliases": ["a"]})),
+        "promotion": (record(optional("a", "int", 1)), record(optional("a", "long", 1))),
+        "symbol": (enum.format('"A"', ""), enum.format('"A","B"', "")),
+        "enum default": (enum.format('"A","B"', ',"default":"A"'), enum.format('"A"', ',"default":"A"')),
+        "namespace": (V0, record("a", namespace="x")),
+        "default": (record(optional("a", "double", 1)), record(optional("a", "double", 1)).replace("1}", "1.0}")),
+        "decimal": (record(optional("a", {**data, "precision": 4})), record(optional("a", {**data, "precision": 9}))),
+        "fixed": ('{"type":"fixed","name":"F","size":1}', '{"type":"fixed","name":"F","size":2}'),
+        "union order": (record(optional("a", ["null", "int"], None)), record({"name": "a", "type": ["int", "null"]})),
+        "attribute": (V0, record("a", owner="\U0001f600 \u0085\u2028\ufeff\uffff\u007f")),
+        "error": (V0, V0.replace("record", "error")),
+        "field order": (record("a", "b"), record("b", "a")),
+        "recursion": (record(recursive), record(recursive, optional("z"))),
+        "items": ('{"type":"array","items":"int"}', '{"type":"array","items":"double"}'),
+        "text": (' "int" ', '{"type":"int"}'),
+        "java string": (V0, V0.replace('"string"', '{"type":"string","avro.java.string":"String"}')),
+    }  # fmt: skip
+    strategies = [each for each in Strategy if each is not Strategy.UNDEFINED]
+    for position, (name, (old, new)) in enumerate(edits.items()):
+        kind, strategy = ("AVRO", "JSON")[position // 8], strategies[position % 8]
+        calls = [
+            post(old, kind),
+            compatibility(new, kind),
+            post(new, kind),
+            number(new, kind),
+            compatibility(old, kind),
+        ]
+        yield f"change of {name}", strategy, [*calls, get("schemas")]
 
 
 _STRUCTURED = ("AVRO", "JSON", "PROTOBUF")
