@@ -108,7 +108,8 @@ class Settings:
 class ServerSettings:
     """Settings of the webhook, or of the registry. Its PEM files may change while it runs.
 
-    If `client_ca` is set, clients need a certificate of that authority.
+    If `client_ca` is set, clients need a certificate of that authority. `registry_requests` is the limit of one user's
+    requests in a second.
     """
 
     certificate: Path
@@ -119,6 +120,7 @@ class ServerSettings:
     port: int = 8443
     probe_port: int = 8080
     log_level: str = "INFO"
+    registry_requests: int = 500
     storage: StorageFactory = KubernetesStorage
     checkers: Checkers = field(default_factory=lambda: BUILT_IN, hash=False)
 
@@ -138,6 +140,7 @@ class ServerSettings:
             port=_port(environment, f"{process}_PORT", 8443),
             probe_port=_port(environment, "PROBE_PORT", 8080),
             log_level=_level(environment),
+            registry_requests=_count(environment, "REGISTRY_REQUESTS_PER_SECOND", 500),
             storage=_storage(environment),
         )
 

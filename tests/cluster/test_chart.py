@@ -32,6 +32,7 @@ RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
 DEFAULTS_THAT_THE_CHART_NAMES = {
     "TOPICSCHEMA_BROKER_REQUESTS_PER_SECOND",
     "TOPICSCHEMA_LOG_LEVEL",
+    "TOPICSCHEMA_REGISTRY_REQUESTS_PER_SECOND",
     "TOPICSCHEMA_VALIDATION_JOBS",
     "TOPICSCHEMA_VALIDATION_JOBS_PER_NAMESPACE",
     "TOPICSCHEMA_VALIDATION_NAMESPACE",
@@ -78,10 +79,14 @@ def test_the_registry_is_the_components_and_nothing_of_it_is_there_by_default() 
     texts = [(folder / name).read_text(encoding="utf-8") for name in ("rbac.yaml", "registry.yaml")]
     theirs = [each for text in texts for each in yaml.safe_load_all(text)]
     peers = [{"namespaceSelector": {}}]
-    ours = helm.render({"registry": {"enabled": True, "networkPolicy": {"from": peers}}}, "topicschema-system")
+    values = {"enabled": True, "requestsPerSecond": 1_000_000, "networkPolicy": {"from": peers}}
+    ours = helm.render({"registry": values}, "topicschema-system")
     made = [each for each in ours if each["metadata"]["name"] == "topicschema-registry"]
     (policy,) = [each for each in made if each["kind"] == "NetworkPolicy"]
     assert policy["spec"]["ingress"][0]["from"] == peers
+    (deployment,) = [each for each in made if each["kind"] == "Deployment"]
+    limit = {"name": "TOPICSCHEMA_REGISTRY_REQUESTS_PER_SECOND", "value": "1000000"}
+    assert limit in deployment["spec"]["template"]["spec"]["containers"][0]["env"]
     assert plain([each for each in made if each is not policy]) == plain(theirs)
     names = {each["metadata"]["name"] for each in helm.render({}, "topicschema-system")}
     assert "topicschema-registry" not in names

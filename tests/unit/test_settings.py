@@ -59,6 +59,7 @@ def test_the_webhook_has_its_own_settings() -> None:
     assert (settings.certificate, settings.key, settings.port) == (Path("/c"), Path("/k"), 8443)
     assert settings.client_ca is None
     assert ServerSettings.load({"TOPICSCHEMA_WEBHOOK_CLIENT_CA": "/ca"}).client_ca == Path("/ca")
+    assert ServerSettings.load({"TOPICSCHEMA_REGISTRY_REQUESTS_PER_SECOND": "7"}).registry_requests == 7
     with pytest.raises(InvalidSettingError, match="TOPICSCHEMA_WEBHOOK_PORT"):
         ServerSettings.load({"TOPICSCHEMA_WEBHOOK_PORT": "https"})
 

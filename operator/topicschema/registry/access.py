@@ -6,6 +6,7 @@ governs the Pulsar namespace.
 
 import asyncio
 import hashlib
+import math
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Iterator
@@ -24,6 +25,7 @@ SECONDS: Final = 5.0
 _MOST_ENTRIES: Final = 10_000
 _MOST_OF_CLIENT: Final = 64
 _MOST_UNKNOWN: Final = 32
+_BURST_SECONDS: Final = 2
 _REVIEW_TOKEN: Final = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
 _REVIEW_ACCESS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
@@ -70,10 +72,18 @@ class User:
 
 
 class Access:
-    """Reviewer of tokens and rights."""
+    """Reviewer of tokens and rights, and the limits of each client.
 
-    def __init__(self, client: ApiClient) -> None:
+    A user may send `per_second` requests each second, and after an idle time those of two seconds at once. `clock`
+    returns seconds.
+    """
+
+    def __init__(self, client: ApiClient, per_second: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client
+        self._interval = 1 / per_second
+        self._clock = clock
+        self._due: OrderedDict[str, float] = OrderedDict()
+        """When each user's next request is due at the exact rate."""
         self._users: Cache[User | None] = Cache()
         self._rights: Cache[bool] = Cache()
         self._unknown = 0
@@ -93,10 +103,13 @@ class Access:
 
     @contextmanager
     def counted(self, user: User) -> Iterator[None]:
-        """Count a request of the client while the context lasts. Raises RestError 429 if it has too many."""
+        """Count a request of the client while the context lasts.
+
+        Raises RestError 429 if the user sends more in a second, or has more in progress, than the limits are.
+        """
         if self._in_progress[user.digest] >= _MOST_OF_CLIENT:
-            message = f"{user.name} has {_MOST_OF_CLIENT} requests in progress, which is the limit"
-            raise RestError(429, message, headers={"Retry-After": "1"})
+            raise _too_many(f"{user.name} has {_MOST_OF_CLIENT} requests in progress, which is the limit", 1.0)
+        self._take(user)
         self._in_progress[user.digest] += 1
         try:
             yield
@@ -104,6 +117,18 @@ class Access:
             self._in_progress[user.digest] -= 1
             if not self._in_progress[user.digest]:
                 del self._in_progress[user.digest]
+
+    def _take(self, user: User) -> None:
+        now = self._clock()
+        due = max(self._due.get(user.name, now), now)
+        early = due + self._interval - _BURST_SECONDS - now
+        if early > 0:
+            message = f"{user.name} sends more than {1 / self._interval:g} requests a second, which is the limit"
+            raise _too_many(message, early)
+        self._due[user.name] = due + self._interval
+        self._due.move_to_end(user.name)
+        if len(self._due) > _MOST_ENTRIES:
+            self._due.popitem(last=False)
 
     async def _review(self, token: str, digest: str) -> User | None:
         if self._unknown >= _MOST_UNKNOWN:
@@ -133,3 +158,7 @@ class Access:
     async def _post(self, path: str, version: str, kind: str, spec: Object) -> dict[str, Any]:
         answer = await self._client.post(path, {"apiVersion": version, "kind": kind, "spec": spec})
         return answer.get("status") or {}
+
+
+def _too_many(message: str, after: float) -> RestError:
+    return RestError(429, message, headers={"Retry-After": str(math.ceil(after))})

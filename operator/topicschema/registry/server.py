@@ -62,8 +62,9 @@ async def serve(
         reads, watch = Reads(storage, judge), TopicWatch(client)
         for task in (asyncio.create_task(reads.histories.follow()), asyncio.create_task(watch.follow())):
             stack.callback(task.cancel)
+        access, governance = Access(client, settings.registry_requests), Governance(client, storage)
         writes = Writes(client, storage, judge, reads.histories, watch)
-        api = Api(client, Access(client), Governance(client, storage), reads, writes, stop=stop)
+        api = Api(client, access, governance, reads, writes, stop=stop)
         runner = serving.runner(api.application(), _LIMITS)
         async with serving.served(runner, certificate, api.bodies, settings.port):
             health.is_ready = True

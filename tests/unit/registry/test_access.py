@@ -5,7 +5,7 @@ import ssl
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from aiohttp import web
@@ -58,12 +58,25 @@ async def reviews() -> Reviews:
     return reviews
 
 
+@dataclass
+class Clock:
+    time: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
 @pytest.fixture
-async def access(reviews: Reviews) -> AsyncIterator[Access]:
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def access(reviews: Reviews, clock: Clock) -> AsyncIterator[Access]:
     async with serve(reviews.handle) as url:
         connection = ApiConnection(url, ssl.create_default_context(), None, Configuration())
         async with ApiClient(connection) as client:
-            yield Access(client)
+            yield Access(client, 128, clock)
 
 
 async def test_a_token_and_a_right_are_reviewed_once(access: Access, reviews: Reviews) -> None:
@@ -115,3 +128,25 @@ async def test_a_client_has_a_limit_of_requests_in_progress(access: Access) -> N
     assert (refused.value.status, refused.value.headers) == (429, {"Retry-After": "1"})
     with access.counted(user):
         pass
+
+
+async def test_a_user_has_a_limit_of_requests_in_a_second(access: Access, clock: Clock) -> None:
+    user = await access.user("Bearer ada")
+    another = replace(user, info={"username": "bob"}, digest="2")
+
+    def sent(count: int) -> Counter[tuple[int, str]]:
+        statuses = Counter[tuple[int, str]]()
+        for _ in range(count):
+            try:
+                with access.counted(user):
+                    statuses[200, ""] += 1
+            except RestError as refused:
+                statuses[refused.status, refused.headers["Retry-After"]] += 1
+        return statuses
+
+    assert sent(259) == {(200, ""): 256, (429, "1"): 3}
+    with access.counted(another):
+        clock.time += 0.5
+    assert sent(70) == {(200, ""): 64, (429, "1"): 6}
+    clock.time += 3600
+    assert sent(257) == {(200, ""): 256, (429, "1"): 1}
