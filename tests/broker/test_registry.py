@@ -1,13 +1,26 @@
-"""The REST registry of a SchemaRegistry with a Pulsar cluster: uploads reach the broker, and reads do not need it."""
+"""The REST registry of a SchemaRegistry with a Pulsar cluster: uploads reach the broker, and reads do not need it.
 
+One without a Pulsar cluster gets generated calls, and a broker gets the same.
+"""
+
+import asyncio
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from schemathesis.checks import content_type_conformance, response_schema_conformance, status_code_conformance
 
+from support import sizes
 from support.kubernetes.registry_process import RegistryClient, run_registry
+from support.kubernetes.watched_namespace import watch_shop
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.brokered_topic import ONE, TWO, BrokeredTopic
+from testbed.cluster import Cluster
 from testbed.product import Product
+from testbed.pulsar import Pulsar
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.broker]
 
@@ -53,3 +66,34 @@ async def test_a_refusal_names_the_rule_and_changes_nothing(client: RegistryClie
     assert refused.status == 409
     assert "exists schema type AVRO, new schema type STRING: TYPE_CHANGED" in refused.json["message"]
     assert topic.rest.versions() == [0]
+
+
+async def test_generated_calls_get_no_500_that_a_broker_does_not_give(
+    client: RegistryClient, cluster: Cluster, namespace: str, pulsar: Pulsar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "*")
+    pulsar.request("PUT", "/tenants/shop", {"allowedClusters": pulsar.call("GET", "/clusters")})
+    pulsar.call("PUT", f"/namespaces/shop/{namespace}")
+    served = client.request("GET", "/openapi.json").json
+    document = schemathesis.openapi.from_dict({**served, "security": []})  # each call has the token
+    operations = [each.ok() for each in document.get_all_operations()]
+    modes = list(schemathesis.GenerationMode)
+    cases = st.one_of([each.as_strategy(generation_mode=mode) for each in operations for mode in modes])
+    names = {"tenant": "shop", "namespace": namespace, "topic": "created"}
+
+    @settings(max_examples=sizes.sized(120, 3_000), suppress_health_check=list(HealthCheck), deadline=None)
+    @given(cases, st.sampled_from([names, {}]))
+    def answers_alike(case: schemathesis.Case[Any], of_path: dict[str, str]) -> None:
+        case.path_parameters |= {name: text for name, text in of_path.items() if name in case.path_parameters}
+        own = {"Authorization": f"Bearer {client.token}"}
+        answer = case.call(f"{client.url}/{namespace}", headers=own, verify=str(client.ca), timeout=60)
+        of_broker = case.call(pulsar.admin_url, timeout=60)
+        assert 500 not in {answer.status_code} - {of_broker.status_code}, answer.text
+        if answer.content:
+            checks = [content_type_conformance, response_schema_conformance, status_code_conformance]
+            case.validate_response(answer, checks=checks)
+
+    async with watch_shop(cluster, namespace) as shop:
+        shop.govern()
+        await shop.policy_ready("Active")
+        await asyncio.to_thread(answers_alike)

@@ -83,7 +83,7 @@ class Access:
         self._interval = 1 / per_second
         self._clock = clock
         self._due: OrderedDict[str, float] = OrderedDict()
-        """When each user's next request is due at the exact rate."""
+        """The time at which each user's next request is due, at the exact rate."""
         self._users: Cache[User | None] = Cache()
         self._rights: Cache[bool] = Cache()
         self._unknown = 0

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from topicschema import __version__
+from topicschema.api.schemas import AVAILABLE_TYPES
 from topicschema.core.schemas import SchemaType
 from topicschema.core.strategies import Strategy
 from topicschema.registry import namespace_settings
@@ -29,7 +30,7 @@ _MEMBERS: Final = {
 _PAYLOAD: Final = {
     "type": "object",
     "required": ["type", "schema"],
-    "properties": {**_MEMBERS, "schema": {"type": "string"}},
+    "properties": {**_MEMBERS, "type": {"type": "string", "enum": list(AVAILABLE_TYPES)}, "schema": {"type": "string"}},
 }
 _VERSION: Final = {
     "type": "object",

@@ -117,7 +117,7 @@ class Reads:
         try:
             schema = await self._judge.versions.parse(key.topic.pulsar_namespace, info, pulsar_version)
         except InvalidSchemaError as error:
-            raise verdicts.of_untestable(info, error) from None
+            raise verdicts.of_untestable(info, error, history) from None
         candidate = Candidate(schema, TopicChoices(counted_strategy(active.policy, own)))
         strategy = effective_strategy(active.policy, candidate.strategy).value
         comparison = await self._judge.compatibility(candidate, history, active.policy)

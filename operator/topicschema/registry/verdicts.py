@@ -18,6 +18,8 @@ from topicschema.registry.answers import INCOMPATIBLE, INVALID, Form, RestError,
 
 _THROWN: Final = frozenset({"KEY_VALUE_PAYLOAD", "UNKNOWN_PART_TYPE", "PART_PROPERTIES", "NESTED_KEY_VALUE"})
 _DEFAULTS: Final = frozenset({"INVALID_DEFAULT"})
+_STRICTER: Final = _DEFAULTS | {"LEGACY_JSON_SCHEMA"}
+_WITHOUT_SCHEMA: Final = frozenset({SchemaType.NONE, SchemaType.BYTES})
 _OF_RESOURCE: Final = "spec."
 _MOST: Final = 20
 
@@ -42,9 +44,16 @@ def _fails_in_jackson(info: SchemaInfo) -> bool:
     return is_json and jackson.reading(info.schema) is TextReading.FAILURE
 
 
-def of_untestable(info: SchemaInfo, error: InvalidSchemaError) -> RestError:
-    """Return the answer to the question if such a text is compatible: the broker has one status for all."""
-    return failure(_sentence(broker_errors.of_invalid(info.type, error.rule)[1], error.sentence), INVALID)
+def of_untestable(info: SchemaInfo, error: InvalidSchemaError, history: History) -> RestError:
+    """Return the answer to the question if such a text is compatible.
+
+    The broker has one status for all that it does not read. What only the operator refuses has that of an upload.
+    """
+    message = _sentence(broker_errors.of_invalid(info.type, error.rule)[1], error.sentence)
+    is_first = info.type in _WITHOUT_SCHEMA and not history.active_versions
+    if is_first or error.rule in _STRICTER:
+        return RestError(422, message, Form.PAGE)
+    return failure(message, INVALID)
 
 
 def of_refused(info: SchemaInfo, verdict: Verdict, history: History) -> RestError:
