@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from testbed import helm, maven, packages, pulsar
+from testbed import helm, maven, packages, pulsar, pulsar_admin
 from testbed.cluster import Cluster
 from testbed.controlplane import ControlPlane, owned
 from testbed.paths import REPOSITORY
@@ -194,16 +194,15 @@ def fill(broker: Pulsar) -> None:
 
 
 def install_programs(folder: Path, broker: Pulsar) -> None:
-    """Write `pulsar`, whose `tokens` is Pulsar's own, and `pulsar-admin`."""
-    assert broker.metadata
+    """Write `pulsar`, which has only `tokens`, and `pulsar-admin` of the superuser."""
+    assert broker.credentials
     folder.mkdir()
     java = f"java -XX:TieredStopAtLevel=1 -cp '{maven.jars(pulsar.POM)}/*'"
     tokens = f"[ $1 = tokens ] && shift && exec {java} org.apache.pulsar.utils.auth.tokens.TokensCliUtils"
-    admin = f"exec '{sys.executable}' -m broker.pulsar_admin {broker.admin_url} '{broker.metadata.parent}'"
-    for name, lines in (("pulsar", tokens), ("pulsar-admin", admin)):
-        program = folder / name
-        program.write_text(f'#!/bin/sh\n{lines} "$@"\n')
-        program.chmod(0o755)
+    program = folder / "pulsar"
+    program.write_text(f'#!/bin/sh\n{tokens} "$@"\n')
+    program.chmod(0o755)
+    pulsar_admin.install(folder, broker.admin_url, broker.credentials.tokens.superuser, broker.credentials.ca)
 
 
 def test_every_command_of_the_page_has_its_documented_result(reader: Reader) -> None:

@@ -19,7 +19,7 @@ from support.kubernetes.command_user import CommandUser
 from support.kubernetes.registry_process import RegistryClient, Response, run_registry
 from support.kubernetes.watched_namespace import WatchedShop, text, watch_shop
 from support.validation.validated_namespace import ENVIRONMENT, GATE, ValidatedShop
-from testbed import install, maven
+from testbed import install, maven, pulsar_admin
 from testbed.cluster import Cluster
 from testbed.instances import Instance
 from testbed.product import PATIENT_LEASE, Product
@@ -327,6 +327,40 @@ async def test_a_tenants_commands_read_earlier_texts(
     )
     assert done.stdout.strip() == text("a"), done.stderr
     assert "--registry-url" in (await asyncio.to_thread(tenant.run, f"get {topic} --version 0 -o text")).stderr
+
+
+async def test_pulsar_admin(admin: RegistryClient, shop: WatchedShop, tmp_path: Path) -> None:
+    reason = maven.why_absent()
+    if reason is not None:
+        pytest.skip(f"no Java client: {reason}")
+    program = pulsar_admin.install(tmp_path, f"{admin.url}/{shop.namespace}", admin.token, admin.ca)
+    topic = f"persistent://{shop.shop.pulsar_namespace}/tour"
+    for name, schema in {"one": text("a"), "two": text("a", "b?"), "wrong": text("c")}.items():
+        (tmp_path / name).write_text(json.dumps(payload(schema)))
+
+    async def run(command: str, status: int = 0) -> str:
+        words = [*command.split(), topic]
+        process = await asyncio.create_subprocess_exec(
+            program, "schemas", *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+        )
+        output, _ = await process.communicate()
+        assert process.returncode == status, output
+        return output.decode()
+
+    for name in ("one", "two"):
+        await run(f"upload -f {tmp_path / name}")
+    commands = ("get -v 0", "get -a", "metadata", f"compatibility -f {tmp_path / 'one'}")
+    refusal = run(f"upload -f {tmp_path / 'wrong'}", 1)
+    refused, first, every, metadata, _ = await asyncio.gather(refusal, *map(run, commands))
+    assert "HTTP 409" in refused
+    assert json.loads(first)["schema"] == json.loads(text("a"))
+    assert every.count('"AVRO"') == 2
+    assert json.loads(metadata)["info"]["version"] == 1
+    await run("delete")
+    assert admin.request("GET", path(shop, "schema", "tour")).status == 404
+    jar = next(maven.jars(pulsar_admin.POM).glob("pulsar-client-admin-api-*.jar"))
+    await run(f"extract -j {jar} -c org.apache.pulsar.common.policies.data.RetentionPolicies -t json")
+    assert admin.request("GET", path(shop, "schema", "tour")).json["type"] == "JSON"
 
 
 async def test_javas_admin_client(admin: RegistryClient, shop: WatchedShop) -> None:
