@@ -1,4 +1,7 @@
-"""The commands of docs/manage-schemas.md, run from top to bottom with a real broker."""
+"""The commands of docs/manage-schemas.md, run from top to bottom with a real broker and the REST registry.
+
+Java's calls are those of SchemaTour.java, which another test runs.
+"""
 
 import os
 import re
@@ -8,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from support.kubernetes.registry_process import RegistryClient, run_registry
 from support.pulsar.brokered_namespace import BrokeredShop
 from support.pulsar.rest_topic import RestTopic
-from testbed import packages
+from testbed import packages, pulsar_admin
 from testbed.paths import REPOSITORY
+from testbed.product import Product
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.broker]
 
@@ -24,16 +29,24 @@ SETTINGS = {
 }
 
 
+TOUR = (Path(__file__).parent / "admin" / "SchemaTour.java").read_text()
+
+
 class Reader:
     """A reader of the page, in a folder and with a context of her own."""
 
-    def __init__(self, shop: BrokeredShop, folder: Path) -> None:
+    def __init__(self, shop: BrokeredShop, registry: RegistryClient, folder: Path) -> None:
         cluster, self._namespace, self._folder = shop.watched.shop.cluster, shop.watched.namespace, folder
         kubeconfig, programs = folder / "kubeconfig", cluster.environment()
         kubeconfig.write_text(cluster.kubeconfig.read_text())
+        url = f"{registry.url}/{self._namespace}"
+        pulsar_admin.install(folder, url, registry.token, registry.ca)
+        (folder / "ca.crt").write_bytes(registry.ca.read_bytes())
         self._environment = {
             **programs,
-            "PATH": os.pathsep.join([str(Path(sys.executable).parent), programs["PATH"]]),
+            "PATH": os.pathsep.join([str(folder), str(Path(sys.executable).parent), programs["PATH"]]),
+            "REGISTRY": url,
+            "TOKEN": registry.token,
             "KUBECONFIG": str(kubeconfig),
             "BROKER": shop.pulsar.admin_url,
             "NO_PROXY": "127.0.0.1",
@@ -64,17 +77,24 @@ class Reader:
         return done.stdout
 
 
-async def test_every_command_of_the_page_has_its_documented_result(shop: BrokeredShop, tmp_path: Path) -> None:
+async def test_every_command_of_the_page_has_its_documented_result(
+    shop: BrokeredShop, shared_controller: Product, tmp_path: Path
+) -> None:
     if lacking := packages.missing(packages.SHELL):
         pytest.skip(f"the page's programs are not all here: {packages.install(lacking)}")
     shop.govern()
     await shop.policy_ready("Active")
-    reader, topic = Reader(shop, tmp_path), RestTopic(shop.pulsar, shop.pulsar_namespace, "created")
+    topics = [RestTopic(shop.pulsar, shop.pulsar_namespace, name) for name in ("created", "shipped", "packed")]
     settings, _, others = PAGE.partition("## Schema manual management")
-    reader.read(settings)
-    assert shop.broker_settings() == SETTINGS
     management, _, deletion = others.partition("### Delete a schema")
-    reader.read(management)
-    assert topic.versions() == [0, 1]
-    reader.read(deletion)
-    assert topic.versions() == []
+    with run_registry(shared_controller) as registry:
+        reader = Reader(shop, registry, tmp_path)
+        reader.read(settings)
+        assert shop.broker_settings() == SETTINGS
+        reader.read(management)
+        assert [topic.versions() for topic in topics] == [[0, 1], [0], [0]]
+        reader.read(deletion)
+        assert [topic.versions() for topic in topics] == [[], [], []]
+    calls = re.findall(r"`(schemas\.\w+\()", PAGE)
+    assert [call for call in calls if call not in TOUR] == []
+    assert len(calls) == 6
