@@ -18,7 +18,7 @@ from topicschema.registry.answers import INCOMPATIBLE, INVALID, Form, RestError,
 
 _THROWN: Final = frozenset({"KEY_VALUE_PAYLOAD", "UNKNOWN_PART_TYPE", "PART_PROPERTIES", "NESTED_KEY_VALUE"})
 _DEFAULTS: Final = frozenset({"INVALID_DEFAULT"})
-_STRICTER: Final = _DEFAULTS | {"LEGACY_JSON_SCHEMA"}
+_LEGACY: Final = "LEGACY_JSON_SCHEMA"
 _WITHOUT_SCHEMA: Final = frozenset({SchemaType.NONE, SchemaType.BYTES})
 _OF_RESOURCE: Final = "spec."
 _MOST: Final = 20
@@ -50,8 +50,8 @@ def of_untestable(info: SchemaInfo, error: InvalidSchemaError, history: History)
     The broker has one status for all that it does not read. What only the operator refuses has that of an upload.
     """
     message = _sentence(broker_errors.of_invalid(info.type, error.rule)[1], error.sentence)
-    is_first = info.type in _WITHOUT_SCHEMA and not history.active_versions
-    if is_first or error.rule in _STRICTER:
+    is_taken_first = info.type in _WITHOUT_SCHEMA or error.rule in _DEFAULTS
+    if error.rule == _LEGACY or (is_taken_first and not history.active_versions):
         return RestError(422, message, Form.PAGE)
     return failure(message, INVALID)
 
