@@ -100,7 +100,7 @@ class Settings:
                 jobs=_count(environment, "VALIDATION_JOBS", 10),
                 jobs_per_namespace=_count(environment, "VALIDATION_JOBS_PER_NAMESPACE", 2),
             ),
-            storage=_storage(environment),
+            storage=storage(environment),
         )
 
 
@@ -141,8 +141,21 @@ class ServerSettings:
             probe_port=_port(environment, "PROBE_PORT", 8080),
             log_level=_level(environment),
             registry_requests=_count(environment, "REGISTRY_REQUESTS_PER_SECOND", 500),
-            storage=_storage(environment),
+            storage=storage(environment),
         )
+
+
+def storage_name(environment: Mapping[str, str] = os.environ) -> str:
+    """Return the name of the store."""
+    return _text(environment, "STORAGE", plugins.DEFAULT)
+
+
+def storage(environment: Mapping[str, str] = os.environ) -> StorageFactory:
+    """Return the maker of the store. Raises InvalidSettingError if it cannot be loaded."""
+    try:
+        return plugins.load(storage_name(environment), storage_url(environment))
+    except UnusableStorageError as error:
+        raise InvalidSettingError(f"TOPICSCHEMA_STORAGE: {error}") from None
 
 
 def storage_url(environment: Mapping[str, str] = os.environ) -> StorageUrl:
@@ -178,13 +191,6 @@ def _port(environment: Mapping[str, str], name: str, default: int) -> int:
     if not text.isdecimal() or not 0 <= int(text) <= _MAX_PORT:
         raise InvalidSettingError(f"TOPICSCHEMA_{name} must be a port, not {text[:80]!r}")
     return int(text)
-
-
-def _storage(environment: Mapping[str, str]) -> StorageFactory:
-    try:
-        return plugins.load(_text(environment, "STORAGE", plugins.DEFAULT), storage_url(environment))
-    except UnusableStorageError as error:
-        raise InvalidSettingError(f"TOPICSCHEMA_STORAGE: {error}") from None
 
 
 def _level(environment: Mapping[str, str]) -> str:

@@ -1,16 +1,18 @@
 """A real PostgreSQL for the tests of its store: one server for the test run, and a schema for each test."""
 
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import psycopg
 import pytest
 
 from support import tiers
-from testbed import postgresql
+from testbed import install, postgresql
+from testbed.cluster import Cluster
 from testbed.errors import SourceMissingError
 from testbed.instances import Instance
 from testbed.postgresql import PostgreSQL
+from testbed.product import NAMESPACE as SYSTEM
 from testbed.progress import Progress
 from topicschema.storage.plugins import StorageUrl
 from topicschema.storage.postgresql.database import Database
@@ -61,6 +63,16 @@ async def storage(schema_url: str) -> AsyncIterator[PostgresStorage]:
     storage = open_storage(schema_url)
     yield storage
     await storage.aclose()
+
+
+@pytest.fixture
+def cleared(cluster: Cluster) -> Iterator[Cluster]:
+    """Yield the cluster with the product's kinds and no record."""
+    install.install_crds(cluster)
+    install.install_manifests(cluster)
+    install.clear_record(cluster, SYSTEM)
+    yield cluster
+    install.clear_record(cluster, SYSTEM)
 
 
 def open_storage(url: str) -> PostgresStorage:

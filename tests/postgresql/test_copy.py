@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
@@ -24,15 +24,6 @@ from topicschema.storage.protocol import SchemaStorage, Stored
 from topicschema.testing.storage_contract import LATER, OWNER, SETTINGS, add_version, append, text
 
 KEYS = [TopicKey("pulsar", Topic("shop", "orders", name)) for name in ("created", "deleted", "заказ")]
-
-
-@pytest.fixture
-def cleared(cluster: Cluster) -> Iterator[Cluster]:
-    install.install_crds(cluster)
-    install.install_manifests(cluster)
-    install.clear_record(cluster, SYSTEM)
-    yield cluster
-    install.clear_record(cluster, SYSTEM)
 
 
 @pytest.fixture

@@ -103,6 +103,19 @@ exit codes:
 
 example:
   topicschema storage copy kubernetes postgresql"""
+_STORAGE_BENCH: Final = """The store is that of TOPICSCHEMA_STORAGE, with TOPICSCHEMA_STORAGE_URL, as for the controller. The
+command writes topics of the registry topicschema-storage-bench and removes them again, also after
+Ctrl-C. It changes no other topic, and does not start if this registry exists.
+
+exit codes:
+  0  measured, and removed again
+  1  nothing written: the registry exists, or the store has topics of it
+  2  wrong input: no kubeconfig, no such store, a wrong option
+  3  the store gave no answer
+
+examples:
+  topicschema storage bench
+  kubectl -n topicschema-system exec deploy/topicschema-controller -- topicschema storage bench"""
 _OF_CLUSTER: Final = """NAME is a TopicSchema, or a topic as persistent://TENANT/NAMESPACE/TOPIC. The command reads the
 cluster of KUBECONFIG, or of the pod, and changes nothing (docs/cli.md#topics-in-a-cluster).
 
@@ -237,7 +250,7 @@ def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> arg
     _command(commands, "export", "print the uploads for a broker that lost a topic's versions", _EXPORT)
     _backup(_command(commands, "backup", "write the operator's record of all versions to a file", _BACKUP))
     _restore(_command(commands, "restore", "restore the operator's record from a file", _RESTORE))
-    _storage(_command(commands, "storage", "copy the operator's record from one store to another"))
+    _storage(_command(commands, "storage", "copy the operator's record to another store, or measure a store"))
     for name, (text, epilog) in _PAYLOAD_COMMANDS.items():
         _payload(_command(commands, name, text, epilog), name)
     text = "check whether a schema can read existing messages"
@@ -768,8 +781,14 @@ def _storage(command: argparse.ArgumentParser) -> None:
     stores = ("kubernetes", "postgresql")
     copy.add_argument("source", metavar="FROM", choices=stores, help="store to read: kubernetes or postgresql")
     copy.add_argument("target", metavar="TO", choices=stores, help="store to write: the other one")
-    _operator_namespace(copy)
-    _as_user(copy)
+    text = "measure how fast the configured store is, with topics that are removed again"
+    bench = actions.add_parser("bench", help=text, description=text, epilog=_STORAGE_BENCH, formatter_class=_AS_WRITTEN)
+    bench.add_argument("--remove", action="store_true", help="only remove the topics that a killed run left")
+    forms = ("text", "json")
+    bench.add_argument("-o", "--output", choices=forms, default="text", help="text or json (default: text)")
+    for each in (copy, bench):
+        _operator_namespace(each)
+        _as_user(each)
 
 
 def _as_user(command: argparse.ArgumentParser) -> None:

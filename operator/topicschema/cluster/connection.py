@@ -21,15 +21,19 @@ _UNUSABLE = (config.ConfigException, yaml.YAMLError, OSError, ValueError, TypeEr
 
 @dataclass(frozen=True, slots=True)
 class ApiConnection:
-    """Address of an API server with credentials. `tls_server_name` is set if the certificate has another name."""
+    """Address of an API server with credentials. `tls_server_name` is set if the certificate has another name.
+
+    `user` is the account to act as, "" for that of the credentials.
+    """
 
     server: str
     ssl: ssl.SSLContext
     tls_server_name: str | None
     _configuration: Configuration
+    user: str = ""
 
     @classmethod
-    def load(cls, kubeconfig: str | None) -> Self:
+    def load(cls, kubeconfig: str | None, user: str = "") -> Self:
         """Return the connection that `kubeconfig` names (paths as in KUBECONFIG). None means the pod's service account.
 
         Raises StalledError(NoCluster) if it is missing or cannot be used.
@@ -48,15 +52,18 @@ class ApiConnection:
             ) from error
         if configuration.proxy:
             raise StalledError(Reason.NO_CLUSTER, "a kubeconfig with proxy-url is not supported")
-        return cls(configuration.host.rstrip("/"), tls, configuration.tls_server_name, configuration)
+        return cls(configuration.host.rstrip("/"), tls, configuration.tls_server_name, configuration, user)
 
     def headers(self) -> dict[str, str]:
-        """Return the authentication headers.
+        """Return the headers of authentication and impersonation.
 
         A pod's token is read again every minute, because the kubelet renews it.
         """
         token = self._configuration.get_api_key_with_prefix("BearerToken")
-        return {"Authorization": token} if token else {}
+        return {
+            **({"Authorization": token} if token else {}),
+            **({"Impersonate-User": self.user} if self.user else {}),
+        }
 
 
 def _tls(configuration: Configuration) -> ssl.SSLContext:

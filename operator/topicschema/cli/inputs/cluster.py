@@ -128,10 +128,16 @@ def demand_token(token: str, source: str) -> None:
         raise UsageError(f"{source}: a token must be one line of ASCII characters")
 
 
+def kubeconfig() -> str | None:
+    """Return the paths of the kubeconfig, or None in a pod."""
+    default = Path(_KUBECONFIG).expanduser()
+    return os.environ.get("KUBECONFIG") or (str(default) if default.exists() else None)
+
+
 def _load(configuration: client.Configuration, context: str | None) -> str:
     """Read the address and the credentials, and return the namespace of the context."""
-    file = os.environ.get("KUBECONFIG") or _KUBECONFIG
-    if context is None and file == _KUBECONFIG and not Path(file).expanduser().exists():
+    file = kubeconfig() or (None if context is None else _KUBECONFIG)
+    if file is None:
         config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
         return "default"
     config.load_kube_config(file, context, client_configuration=configuration, persist_config=False)  # type: ignore[no-untyped-call]
