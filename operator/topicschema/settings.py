@@ -147,7 +147,7 @@ class ServerSettings:
 
 def storage_name(environment: Mapping[str, str] = os.environ) -> str:
     """Return the name of the store."""
-    return _text(environment, "STORAGE", plugins.DEFAULT)
+    return _text(environment, "SCHEMA_REGISTRY_STORAGE", plugins.DEFAULT)
 
 
 def storage(environment: Mapping[str, str] = os.environ) -> StorageFactory:
@@ -155,13 +155,13 @@ def storage(environment: Mapping[str, str] = os.environ) -> StorageFactory:
     try:
         return plugins.load(storage_name(environment), storage_url(environment))
     except UnusableStorageError as error:
-        raise InvalidSettingError(f"TOPICSCHEMA_STORAGE: {error}") from None
+        raise InvalidSettingError(f"TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE: {error}") from None
 
 
 def storage_url(environment: Mapping[str, str] = os.environ) -> StorageUrl:
     """Return the URL of a store's database."""
-    file = _text(environment, "STORAGE_URL_FILE", "")
-    return StorageUrl(_text(environment, "STORAGE_URL", ""), Path(file) if file else None)
+    file = _text(environment, "SCHEMA_REGISTRY_STORAGE_URL_FILE", "")
+    return StorageUrl(_text(environment, "SCHEMA_REGISTRY_STORAGE_URL", ""), Path(file) if file else None)
 
 
 def _text(environment: Mapping[str, str], name: str, default: str) -> str:

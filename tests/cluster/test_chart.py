@@ -52,7 +52,7 @@ REFUSED = {
     "days that no certificate has": {"webhook": {"certificate": {"days": 200_000}}},
     "a part that is taken away": {"brokers": None},
     "a time that no API server waits": {"webhook": {"timeoutSeconds": 31}},
-    "a database without its Secret": {"storage": {"name": "postgresql"}},
+    "a database without its Secret": {"schemaRegistryStorage": {"name": "postgresql"}},
     "an authority that is no certificate": {"webhook": {"clientCA": "/etc/ca.crt"}},
     "an address that is no block": {"webhook": {"networkPolicy": {"apiServerCIDRs": ["10.0.0.10"]}}},
 }
@@ -112,15 +112,15 @@ def test_numbers_reach_the_controller_as_they_were_written() -> None:
 
 
 def test_both_processes_use_the_database_of_the_secret() -> None:
-    secret = {"name": "database", "key": "url"}
-    documents = helm.render({"storage": {"name": "postgresql", "secretRef": secret}}, "topicschema-system")
+    storage = {"name": "postgresql", "secretRef": {"name": "database", "key": "url"}}
+    documents = helm.render({"schemaRegistryStorage": storage}, "topicschema-system")
     pods = [each["spec"]["template"]["spec"] for each in documents if each["kind"] == "Deployment"]
     assert len(pods) == 2
     for pod in pods:
         (container,) = pod["containers"]
         environment = {each["name"]: each.get("value") for each in container["env"]}
-        assert environment["TOPICSCHEMA_STORAGE"] == "postgresql"
-        assert environment["TOPICSCHEMA_STORAGE_URL_FILE"] == "/storage/url"
+        assert environment["TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE"] == "postgresql"
+        assert environment["TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL_FILE"] == "/storage/url"
         assert {"name": "storage", "mountPath": "/storage", "readOnly": True} in container["volumeMounts"]
         assert {"name": "storage", "secret": {"secretName": "database"}} in pod["volumes"]
 

@@ -27,7 +27,10 @@ BLOCKED = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'topic
 def start(cluster: Cluster, *options: str, url: str = "") -> "subprocess.Popen[str]":
     variables = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}
     if url:
-        variables |= {"TOPICSCHEMA_STORAGE": "postgresql", "TOPICSCHEMA_STORAGE_URL": url}
+        variables |= {
+            "TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE": "postgresql",
+            "TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL": url,
+        }
     command = [sys.executable, "-m", "topicschema", "storage", "bench", *options]
     return subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

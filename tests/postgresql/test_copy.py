@@ -38,7 +38,7 @@ async def in_database(storage: PostgresStorage) -> PostgresStorage:
 
 
 def copy(cluster: Cluster, url: str, *stores: str) -> "subprocess.CompletedProcess[str]":
-    environment = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig), "TOPICSCHEMA_STORAGE_URL": url}
+    environment = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig), "TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL": url}
     command = [sys.executable, "-m", "topicschema", "storage", "copy", *stores]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 

@@ -85,7 +85,11 @@ class Rig:
 def rig(cluster: Cluster, instance: Instance, server: PostgreSQL) -> Iterator[Rig]:
     """Yield a controller whose workers are more than the blocked writes, so that no flow waits for one."""
     url = server.url(server.create_database())
-    store = {"TOPICSCHEMA_STORAGE": "postgresql", "TOPICSCHEMA_STORAGE_URL": url, "TOPICSCHEMA_WORKERS": "16"}
+    store = {
+        "TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE": "postgresql",
+        "TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL": url,
+        "TOPICSCHEMA_WORKERS": "16",
+    }
     with Product.controlling(instance, cluster, {**PATIENT_LEASE, **store}) as product:
         yield Rig(Api(cluster), product, url)
 
@@ -180,14 +184,14 @@ def test_the_administrator_reads_versions_from_the_database(rig: Rig, cluster: C
     with worlds(rig, [flow]) as (world,):
         flow.act(world)
         flow.after(world)
-        admin = CommandUser(cluster.kubeconfig, world.name, TOPICSCHEMA_STORAGE_URL=rig.url)
+        admin = CommandUser(cluster.kubeconfig, world.name, TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL=rig.url)
         assert admin.run(f"get {world.name} --version 0 -o text").stdout == f"{FIRST}\n"
         assert [each["name"] for each in admin.json(f"diff {world.topic}")["changes"]] == ["note"]
 
 
 def test_the_registry_serves_what_the_database_has(rig: Rig, cluster: Cluster) -> None:
     (flow,) = flows_of(CREATE)
-    store = {"TOPICSCHEMA_STORAGE": "postgresql", "TOPICSCHEMA_STORAGE_URL": rig.url}
+    store = {"TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE": "postgresql", "TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL": rig.url}
     with worlds(rig, [flow]) as (world,), run_registry(rig.product, store) as client:
         side_by_side([flow.act], [world])
         side_by_side([flow.after], [world])

@@ -41,8 +41,8 @@ async def test_a_refused_connection_is_a_sentence_without_the_password(server: P
     wrong = server.url().replace(server.password, "let-me-in")
     latin = server.create_database("TEMPLATE template0 ENCODING 'LATIN1'")
     expected = {
-        wrong: 'password authentication failed for user "admin"; correct TOPICSCHEMA_STORAGE_URL',
-        server.url("missing"): 'database "missing" does not exist; correct TOPICSCHEMA_STORAGE_URL',
+        wrong: 'password authentication failed for user "admin"; correct TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL',
+        server.url("missing"): 'database "missing" does not exist; correct TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL',
         server.url(sslmode="verify-full", sslrootcert=str(other)): "certificate verify failed; correct",
         server.url(latin): "the database has the encoding LATIN1: create it with ENCODING 'UTF8'",
     }
@@ -94,18 +94,24 @@ async def test_a_corrected_secret_is_read_without_a_restart(schema_url: str, tmp
 @pytest.mark.parametrize(
     ("environment", "message"),
     [
-        ({}, "set TOPICSCHEMA_STORAGE_URL, or TOPICSCHEMA_STORAGE_URL_FILE to a file with it"),
-        ({"TOPICSCHEMA_STORAGE_URL_FILE": "/nowhere"}, "the file with the URL of the database cannot be read"),
-        ({"TOPICSCHEMA_STORAGE_URL": "hidden=x"}, "the URL of the database is not valid: write postgresql://USER:"),
-        ({"TOPICSCHEMA_STORAGE_URL": "postgresql://u:hidden@[h/d"}, "the URL of the database is not valid"),
+        ({}, "or TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL_FILE to a file with it"),
+        ({"TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL_FILE": "/nowhere"}, "the URL of the database cannot be read"),
+        (
+            {"TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL": "hidden=x"},
+            "the database is not valid: write postgresql://USER:",
+        ),
+        ({"TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL": "postgresql://u:hidden@[h/d"}, "the database is not valid"),
     ],
 )
 def test_a_wrong_setting_ends_the_process_and_does_not_show_the_url(environment: dict[str, str], message: str) -> None:
     with pytest.raises(InvalidSettingError) as refused:
-        Settings.load({"TOPICSCHEMA_STORAGE": "postgresql", **environment})
+        Settings.load({"TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE": "postgresql", **environment})
     assert message in str(refused.value)
     assert "hidden" not in str(refused.value)
-    secret = {"TOPICSCHEMA_STORAGE": "postgresql", "TOPICSCHEMA_STORAGE_URL": "postgresql://u:hidden@h/d"}
+    secret = {
+        "TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE": "postgresql",
+        "TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL": "postgresql://u:hidden@h/d",
+    }
     assert "hidden" not in repr(Settings.load(secret))
 
 

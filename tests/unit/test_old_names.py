@@ -28,7 +28,7 @@ ALERTS = (
     "TopicSchemaBug",
     "SettingsContested",
 )
-SETTINGS = ("SILENCE_LIMIT",)
+SETTINGS = ("SILENCE_LIMIT", "TOPICSCHEMA_STORAGE", "TOPICSCHEMA_STORAGE_URL")
 LOG_MESSAGES = (
     "a bug",
     "an Event was lost",

@@ -34,7 +34,7 @@ def test_what_the_environment_names_is_taken() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("TOPICSCHEMA_STORAGE", "nowhere"),
+        ("TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE", "nowhere"),
         ("TOPICSCHEMA_LEASE_DURATION", "15s"),
         ("TOPICSCHEMA_LEASE_DURATION", "0"),
         ("TOPICSCHEMA_LEASE_DURATION", "nan"),

@@ -56,12 +56,12 @@ affinity:
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
 - {name: TOPICSCHEMA_PROBE_PORT, value: "8081"}
 - {name: TOPICSCHEMA_LOG_LEVEL, value: {{ .process.logLevel | quote }}}
-{{- with .root.Values.storage }}
+{{- with .root.Values.schemaRegistryStorage }}
 {{- if ne .name "kubernetes" }}
-- {name: TOPICSCHEMA_STORAGE, value: {{ .name | quote }}}
+- {name: TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE, value: {{ .name | quote }}}
 {{- end }}
 {{- if .secretRef }}
-- {name: TOPICSCHEMA_STORAGE_URL_FILE, value: {{ printf "/storage/%s" .secretRef.key | quote }}}
+- {name: TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL_FILE, value: {{ printf "/storage/%s" .secretRef.key | quote }}}
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -92,8 +92,9 @@ _RESTORE: Final = """exit codes:
 
 example:
   topicschema restore record.jsonl"""
-_STORAGE_COPY: Final = """Stop the controller, the webhook and the registry first. The database of the store postgresql
-is that of TOPICSCHEMA_STORAGE_URL, or of the file TOPICSCHEMA_STORAGE_URL_FILE (docs/storage.md).
+_STORAGE_COPY: Final = """Stop the controller, the webhook and the registry first. The URL of the store
+postgresql is in TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL, or in the file of
+TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL_FILE (docs/storage.md).
 
 exit codes:
   0  copied, and equal in both stores
@@ -103,7 +104,7 @@ exit codes:
 
 example:
   topicschema storage copy kubernetes postgresql"""
-_STORAGE_BENCH: Final = """The store is that of TOPICSCHEMA_STORAGE, with TOPICSCHEMA_STORAGE_URL, as for the controller. The
+_STORAGE_BENCH: Final = """The store is that of TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE, as for the controller. The
 command writes topics of the registry topicschema-storage-bench and removes them again, also after
 Ctrl-C. It changes no other topic, and does not start if this registry exists.
 

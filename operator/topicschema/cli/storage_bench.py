@@ -46,7 +46,7 @@ class OperationTimes:
         return len(self.seconds) / self.elapsed
 
     def percentile(self, percent: int) -> float:
-        """Return the milliseconds within which so many percent of the operations end."""
+        """Return the milliseconds in which `percent` of 100 operations end."""
         ordered = sorted(self.seconds)
         return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] * 1000
 

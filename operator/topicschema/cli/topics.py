@@ -187,7 +187,7 @@ def _resource(cluster: Cluster, namespace: str, name: str) -> Object | None:
 
 def _record(stack: ExitStack, cluster: Cluster, options: Namespace) -> _Read:
     """Return the function that reads an object of the operator's record."""
-    if any(os.environ.get(f"TOPICSCHEMA_STORAGE_URL{end}") for end in ("", "_FILE")):
+    if any(os.environ.get(f"TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL{end}") for end in ("", "_FILE")):
         try:
             from topicschema.cli import record_database  # noqa: PLC0415 - an install may lack the packages
         except ModuleNotFoundError as error:

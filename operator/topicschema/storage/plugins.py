@@ -13,6 +13,7 @@ from topicschema.storage.protocol import SchemaStorage
 GROUP: Final = "topicschema.storage"
 DEFAULT: Final = "kubernetes"
 POSTGRESQL: Final = "postgresql"
+_URL: Final = "TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL"
 _BUILT_IN: Final = frozenset({DEFAULT, POSTGRESQL})
 
 
@@ -34,7 +35,7 @@ class StorageUrl:
         except (OSError, UnicodeDecodeError) as error:
             raise UnusableStorageError(f"the file with the URL of the database cannot be read: {error}") from None
         if not text:
-            raise UnusableStorageError("set TOPICSCHEMA_STORAGE_URL, or TOPICSCHEMA_STORAGE_URL_FILE to a file with it")
+            raise UnusableStorageError(f"set {_URL}, or {_URL}_FILE to a file with it")
         return text
 
 

@@ -25,12 +25,12 @@ def distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_default_is_the_store_in_kubernetes() -> None:
     assert Settings.load({}).storage is ServerSettings.load({}).storage is KubernetesStorage
-    assert Settings.load({"TOPICSCHEMA_STORAGE": "kubernetes"}).storage is KubernetesStorage
+    assert Settings.load({"TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE": "kubernetes"}).storage is KubernetesStorage
 
 
 def test_an_entry_point_makes_the_store_of_both_processes() -> None:
     for settings in (Settings, ServerSettings):
-        made = settings.load({"TOPICSCHEMA_STORAGE": "acme"}).storage
+        made = settings.load({"TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE": "acme"}).storage
         assert made.__module__ == "acme_store"
 
 
@@ -44,8 +44,8 @@ def test_an_entry_point_makes_the_store_of_both_processes() -> None:
 )
 def test_a_store_that_cannot_be_used_ends_the_process(name: str, message: str) -> None:
     with pytest.raises(InvalidSettingError) as refused:
-        Settings.load({"TOPICSCHEMA_STORAGE": name})
-    assert str(refused.value).startswith(f"TOPICSCHEMA_STORAGE: {message}")
+        Settings.load({"TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE": name})
+    assert str(refused.value).startswith(f"TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE: {message}")
 
 
 def test_a_store_whose_packages_are_missing_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,4 +53,4 @@ def test_a_store_whose_packages_are_missing_names_what_to_install(monkeypatch: p
     monkeypatch.delitem(sys.modules, "topicschema.storage.postgresql.database", raising=False)
     monkeypatch.delitem(sys.modules, "topicschema.storage.postgresql.storage", raising=False)
     with pytest.raises(InvalidSettingError, match=r"alembic: pip install 'topicschema\[postgresql\]'"):
-        Settings.load({"TOPICSCHEMA_STORAGE": "postgresql"})
+        Settings.load({"TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE": "postgresql"})

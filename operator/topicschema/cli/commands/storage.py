@@ -1,4 +1,4 @@
-"""`topicschema storage copy` and `bench`: copy the operator's record to another store, and measure the configured one."""
+"""`topicschema storage`: copy the operator's record from one store to another, or measure the configured store."""
 
 import asyncio
 import signal
@@ -116,7 +116,7 @@ async def _measure(options: Namespace, signals: list[int]) -> list[OperationTime
 
 @asynccontextmanager
 async def _store(options: Namespace) -> AsyncIterator[SchemaStorage]:
-    """Yield the store of TOPICSCHEMA_STORAGE. Raises OccupiedError if a SchemaRegistry has the name of the bench's."""
+    """Yield the configured store. Raises OccupiedError if a SchemaRegistry has the name of the bench's."""
     kubeconfig = cluster.kubeconfig()
     try:
         factory = settings.storage()

@@ -183,5 +183,7 @@ def _translated(error: BaseException | None) -> TopicSchemaError:
     if state:
         return StorageRefusedError(f"PostgreSQL refuses the request: {reason} (SQLSTATE {state})")
     if _REFUSALS.search(reason):
-        return StorageRefusedError(f"PostgreSQL refuses the connection: {reason}; correct TOPICSCHEMA_STORAGE_URL")
+        return StorageRefusedError(
+            f"PostgreSQL refuses the connection: {reason}; correct TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL"
+        )
     return StorageUnavailableError(f"PostgreSQL is not reachable: {reason}")
