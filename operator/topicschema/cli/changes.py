@@ -52,7 +52,7 @@ def changes(before: SchemaInfo, after: SchemaInfo) -> list[SchemaChange]:
     pairs = [("$", _tree(before), _tree(after)), ("properties", dict(before.properties), dict(after.properties))]
     if before.type is not after.type:
         pairs.insert(0, ("type", before.type.value, after.type.value))
-    return [each for path, one, other in pairs for each in _between(path, one, other)]
+    return [each for path, one, other in pairs if one is not other for each in _between(path, one, other)]
 
 
 def _tree(info: SchemaInfo) -> Any:
@@ -78,8 +78,6 @@ def _between(path: str, before: Any, after: Any) -> Iterator[SchemaChange]:
     stack = [(path, "", before, after)]
     while stack:
         path, name, one, other = stack.pop()
-        if one == other and type(one) is type(other):
-            continue
         if one is _ABSENT:
             yield SchemaChange(path, "added", name, after=other)
         elif other is _ABSENT:
@@ -88,14 +86,18 @@ def _between(path: str, before: Any, after: Any) -> Iterator[SchemaChange]:
             keys = dict.fromkeys((*other, *one))
             members = [(f"{path}.{key}", "", one.get(key, _ABSENT), other.get(key, _ABSENT)) for key in keys]
             stack += reversed(members)
-        else:
-            items, others = _by_name(one), _by_name(other)
-            if items is None or others is None:
+        elif (items := _by_name(one)) is None or (others := _by_name(other)) is None:
+            if _exact(one) != _exact(other):
                 yield SchemaChange(path, "changed", name, one, other)
-                continue
+        else:
             if [each for each in items if each in others] != [each for each in others if each in items]:
                 yield SchemaChange(path, "changed", "order", list(items), list(others))
             stack += reversed(list(_items(path, items, others)))
+
+
+def _exact(value: Any) -> str:
+    """Return the value as text: 1, 1.0 and true differ, and the order of an object's members does not count."""
+    return json.dumps(value, sort_keys=True)
 
 
 def _items(path: str, before: _Items, after: _Items) -> Iterator[tuple[str, str, Any, Any]]:

@@ -127,6 +127,18 @@ class ClusterTopic:
             raise AbsentError(f"{self.label} has no version {number}: {has}")
         return entry
 
+    def no_version(self) -> AbsentError:
+        """Return the error about a topic without a version that counts: why, and what to do."""
+        if self.versions:
+            listed = "topicschema history lists them, and topicschema get --version N prints one"
+            return AbsentError(f"the versions of {self.label} were deleted: {listed}")
+        if self.resource is None:
+            remedy = "a new TopicSchema of the topic begins with version 0 again"
+            return AbsentError(f"the versions of {self.label} were deleted with its TopicSchema: {remedy}")
+        return AbsentError(
+            f"{self.label} has no version yet: topicschema why {self.resource.metadata.name} has the cause"
+        )
+
     def info(self, number: int) -> SchemaInfo:
         """Return the schema of a version, as a broker stores it. Raises AbsentError, ClusterError, TopicSchemaError."""
         return self._text(self, number, self.entry(number))

@@ -13,6 +13,7 @@ from topicschema.core.schemas import SchemaInfo, SchemaType
 from topicschema.protoc import ProtobufSources
 
 ID, NOTE = '{"name": "id", "type": "long"}', '{"name": "note", "type": ["null", "string"], "default": null}'
+ONE = '{"name": "n", "type": "int", "default": 1}'
 STATES = '{"name": "s", "type": {"type": "enum", "name": "S", "symbols": [%s]}}'
 
 
@@ -62,6 +63,14 @@ def pair(key: str) -> SchemaInfo:
         ),
         (SchemaInfo(SchemaType.STRING), SchemaInfo(SchemaType.STRING, b"", {"o": "a"}), ['+ properties.o: "a"']),
         (avro(ID), avro(ID), []),
+        (avro(ONE), avro(ONE.replace("1", "1.0")), ["~ $.fields[0].default: 1 -> 1.0"]),
+        (avro(ONE), avro(ONE.replace("1", "true")), ["~ $.fields[0].default: 1 -> true"]),
+        (avro(ONE), avro(ONE.replace("1", "[{}]")), ["~ $.fields[0].default: 1 -> [{}]"]),
+        (
+            avro(ONE.replace("1", "[[1]]")),
+            avro(ONE.replace("1", "[[1.0]]")),
+            ["~ $.fields[0].default: [[1]] -> [[1.0]]"],
+        ),
     ],
 )
 def test_each_change_has_its_place(before: SchemaInfo, after: SchemaInfo, lines: list[str]) -> None:

@@ -54,8 +54,12 @@ def _numbers(topic: ClusterTopic, options: Namespace) -> tuple[int, int]:
     if options.earlier is not None:
         return options.earlier, later
     before = [each for each in present if each < later]
+    if not present:
+        raise topic.no_version()
     if not before:
-        raise AbsentError(f"{topic.label} has no two versions to compare: topicschema history lists them")
+        raise AbsentError(
+            f"{topic.label} has no version before {later} to compare it with: topicschema history lists them"
+        )
     return before[-1], later
 
 

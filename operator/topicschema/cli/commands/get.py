@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from topicschema.cli import printing, topics
 from topicschema.cli.exits import COMPATIBLE
-from topicschema.cli.topics import AbsentError, ClusterTopic
+from topicschema.cli.topics import ClusterTopic
 
 
 def run(options: Namespace) -> int:
@@ -15,9 +15,7 @@ def run(options: Namespace) -> int:
 def _get(topic: ClusterTopic, options: Namespace) -> int:
     number = next((each for each in (options.version, topic.spec_version, topic.latest) if each is not None), None)
     if number is None:
-        if topic.resource is None:
-            raise AbsentError(f"{topic.label} has no version any more: they were deleted")
-        raise AbsentError(f"{topic.label} has no version; topicschema why {topic.resource.metadata.name}")
+        raise topic.no_version()
     entry = topic.entry(number)
     if options.output == "name":
         print(topic.name)

@@ -19,6 +19,8 @@ def run(options: Namespace) -> int:
 
 
 def _history(topic: ClusterTopic, options: Namespace) -> int:
+    if not topic.entries:
+        raise topic.no_version()
     if topic.history is None and topic.status.version_count > len(topic.entries):
         note = f"the newest {len(topic.entries)} of {topic.status.version_count}: the operator's record has the others"
         print(f"topicschema history: {note}", file=sys.stderr)
