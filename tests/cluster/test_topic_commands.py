@@ -51,9 +51,15 @@ async def test_the_administrator_reads_each_version_and_what_changed(
     topic = f"persistent://{shop_with_versions.shop.pulsar_namespace}/created"
     for number, schema in enumerate((V0, V1, V2)):
         assert admin.run(f"get created --version {number} -o text").stdout == f"{schema}\n"
-    for name in (topic.removeprefix("persistent://"), f"non-{topic}"):
+    for name in (
+        topic.removeprefix("persistent://"),
+        f"non-{topic}",
+        "tsc/created",
+        "topicschema.topicschema.io/created",
+    ):
         assert admin.json(f"get {name}") == admin.json("get created")
         assert admin.run(f"get {name} -o name").stdout == "topicschema.topicschema.io/created\n"
+    assert admin.run(f"why {topic} -n default").stdout.startswith(f"{admin.namespace}/created is Ready")
     latest = yaml.safe_load(admin.run(f"get {topic}").stdout)
     assert (latest["schemaVersion"], latest["schema"], latest["type"]) == (2, V2, "AVRO")
     assert latest == admin.json("get created")
@@ -186,15 +192,16 @@ async def test_no_token_is_printed_and_a_server_that_is_elsewhere_is_named(tenan
     refused = await asyncio.to_thread(tenant.run, f"{line} --token-file {tmp_path}/token")
     config = json.loads((tmp_path / "kubeconfig").read_text())
     errors = list[str]()
-    for token in ("two\nlines", "expired"):
+    for token in ("two\nlines", "expired", None):
         config["users"][0]["user"]["token"] = token
-        (tmp_path / "other").write_text(json.dumps(config))
+        (tmp_path / "other").write_text(json.dumps(config) if token else "no: [")
         done = await asyncio.to_thread(CommandUser(tmp_path / "other", tenant.namespace).run, "get created")
         errors.append(done.stderr)
     for error in (refused.stderr, errors[0]):
         assert "a token must be one line" in error
         assert "two" not in error
     assert "have expired: log in again" in errors[1]
+    assert errors[2].startswith("topicschema get: no cluster: ")
 
 
 def test_kubectl_has_the_commands_as_a_plug_in(shop_with_versions: WatchedShop, admin: CommandUser) -> None:

@@ -47,6 +47,8 @@ from topicschema.judging import schema_source
 
 _SECONDS: Final = 30.0
 _URL: Final = "TOPICSCHEMA_REGISTRY_URL"
+_KINDS: Final = ("tsc", "topicschema", "topicschemas", f"topicschema.{GROUP}", f"topicschemas.{GROUP}")
+"""What kubectl takes and prints before the name of a TopicSchema and a slash."""
 _Read = Callable[[Kind, str], Object | None]
 
 
@@ -175,10 +177,12 @@ def connected(options: Namespace) -> Iterator[ClusterTopic]:
 
 
 def _absent(name: str, namespace: str) -> AbsentError:
-    what = f"TopicSchema of {name}" if _is_topic(name) else f"TopicSchema {name}"
+    what, deleted = f"TopicSchema {name}", "; after a deletion, the topic's name finds the versions"
+    if _is_topic(name):
+        what, deleted = f"TopicSchema of {name}", ""
     return AbsentError(
         f"there is no {what} in the namespace {namespace}; name another one with -n, or list all with "
-        "kubectl get topicschemas --all-namespaces"
+        f"kubectl get topicschemas --all-namespaces{deleted}"
     )
 
 
@@ -191,7 +195,8 @@ def _resource(cluster: Cluster, namespace: str, name: str) -> Object | None:
     if not name:
         raise UsageError("the name is empty: is a variable unset?")
     if not _is_topic(name):
-        return cluster.get(TOPIC_SCHEMA, name, namespace)
+        kind, _, own = name.rpartition("/")
+        return cluster.get(TOPIC_SCHEMA, own if kind in _KINDS else name, namespace)
     own = name.rpartition("://")[2]  # the domains share one history
     listed = cluster.list(TOPIC_SCHEMA, namespace)
     return next((each for each in listed if each["spec"].get("topic", "").rpartition("://")[2] == own), None)
@@ -224,8 +229,10 @@ class _Reader:
         except StalledError as error:
             raise (_absent(name, self.namespace) if not _is_topic(name) else UsageError(error.message)) from None
         history = self._history(topic, resource)
-        if resource is None and history is None:
-            raise _absent(name, self.namespace)
+        if resource is None:
+            if history is None:
+                raise _absent(name, self.namespace)
+            resource = self._owner(history)
         if history is not None:
             return ClusterTopic(topic, resource, history, history.entries, partial(self._recorded, history))
         entries = tuple(
@@ -253,6 +260,16 @@ class _Reader:
             names = " and ".join(each.key.registry for each in histories)
             raise AbsentError(f"the registries {names} have histories of {topic}; name its TopicSchema")
         return histories[0] if histories else None
+
+    def _owner(self, history: History) -> TopicSchema | None:
+        """Return the TopicSchema that manages the topic in another namespace, or None if the user may not read it."""
+        if history.claim is None:
+            return None
+        with suppress(NoRightError):
+            wire = self.cluster.get(TOPIC_SCHEMA, history.claim.name, history.claim.namespace)
+            if wire is not None and wire["metadata"]["uid"] == history.claim.uid:
+                return decode(TopicSchema, wire)
+        return None
 
     def _registries(self, topic: Topic, resource: TopicSchema | None) -> list[str]:
         """Return the names of the registries that may have the topic."""

@@ -92,6 +92,8 @@ def test_files_become_uploads_and_the_manifests_of_the_command_manifest(here: Pa
     [
         ("extract", 2, "name either a file or MODULE:CLASS"),
         ("extract --jar a.jar", 2, "needs both --jar and --classname"),
+        ("extract --jar a.jar --classname A", 2, "; a.jar of --jar does not exist"),
+        ("extract --jsr310 order.avsc", 2, "are for a Java class"),
         ("extract --jar a.jar --classname A --type STRING", 2, "type AVRO or JSON, not STRING"),
         ("extract -o manifest order.avsc", 2, "-o manifest needs --topic"),
         ("extract own_orders:Absent", 2, "has no attribute 'Absent'"),

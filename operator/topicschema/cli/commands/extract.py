@@ -44,6 +44,8 @@ def _demand_options(options: Namespace) -> None:
         raise UsageError("name either a file or MODULE:CLASS, or a Java class by --jar and --classname")
     if bool(options.jar) != bool(options.classname):
         raise UsageError("a Java class needs both --jar and --classname")
+    if not options.jar and (options.jsr310 or options.always_allow_null != "true"):
+        raise UsageError("--jsr310 and --always-allow-null are for a Java class, by --jar and --classname")
 
 
 def _schema(options: Namespace) -> tuple[SchemaInfo, dict[str, Any]]:

@@ -45,7 +45,8 @@ def _object(topic: ClusterTopic) -> dict[str, object]:
 
 def _lines(topic: ClusterTopic) -> Iterator[str]:
     strategy = topic.status.effective_strategy
-    yield f"{topic.label}: {topic.topic}" + ("" if strategy is None else f", {strategy.value}")
+    name = str(topic.topic) if topic.resource is None else f"{topic.label}: {topic.topic}"
+    yield name + ("" if strategy is None else f", {strategy.value}")
     yield _ROW.format("VERSION", "TYPE", "REGISTERED", "ORIGIN", "FINGERPRINT", "")
     for each in topic.entries:
         if each.is_tombstone:

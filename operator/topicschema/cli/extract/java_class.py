@@ -43,8 +43,14 @@ def schemas(
         command = [java, "-cp", os.pathsep.join(class_path), str(_PROGRAM), str(output), *options, *classes]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)  # noqa: S603  # the user names the program and the class
         if done.returncode or not output.exists():  # a class may end Java
-            raise UsageError(f"java cannot make the schema: {_reason(done.stdout)}")
+            raise UsageError(f"java cannot make the schema: {_reason(done.stdout)}{_missing(class_path)}")
         return [_info(kind, line) for line in output.read_text("ascii").splitlines()]
+
+
+def _missing(class_path: Sequence[str]) -> str:
+    """Return the end of a message: the first entry that does not exist. java reports none of them."""
+    entries = [each for path in class_path for each in path.split(os.pathsep) if each and not each.endswith("*")]
+    return next((f"; {each} of --jar does not exist" for each in entries if not Path(each).exists()), "")
 
 
 def _reason(output: str) -> str:

@@ -9,6 +9,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
+import yaml
 from kubernetes import client, config
 from urllib3.exceptions import HTTPError
 
@@ -16,7 +17,7 @@ from topicschema.api.kinds import Kind, Object
 from topicschema.cli.inputs.files import UsageError
 
 _KUBECONFIG: Final = "~/.kube/config"
-_UNUSABLE: Final = (config.ConfigException, OSError, ValueError, TypeError, AttributeError, LookupError)
+_UNUSABLE: Final = (config.ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, AttributeError, LookupError)
 _PAGE: Final = 500
 _SECONDS: Final = 60.0
 
