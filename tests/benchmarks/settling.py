@@ -64,12 +64,13 @@ def _at_rest(log: Path) -> Iterator[Row]:
 
 
 def _memory(on: Stage) -> Iterator[Row]:
-    controller, webhook = (_resident(each) for each in (on.product.controller, on.product.webhook))
+    controller, webhook = (resident(each) for each in (on.product.controller, on.product.webhook))
     yield bounded(f"resident memory of the controller, {_COUNT} topics", controller, "MB", _CONTROLLER_MB)
     yield row(f"resident memory of the webhook, {_COUNT} topics", webhook, "MB")
 
 
-def _resident(program: Program) -> float:
+def resident(program: Program) -> float:
+    """Return the MB of memory that the program has now."""
     status = Path(f"/proc/{program.pid}/status").read_text(encoding="ascii")
     kilobytes = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))
     return int(kilobytes) / 1024

@@ -48,7 +48,7 @@ from topicschema.judging import schema_source
 _SECONDS: Final = 30.0
 _URL: Final = "TOPICSCHEMA_REGISTRY_URL"
 _KINDS: Final = ("tsc", "topicschema", "topicschemas", f"topicschema.{GROUP}", f"topicschemas.{GROUP}")
-"""What kubectl takes and prints before the name of a TopicSchema and a slash."""
+"""Names of the kind that kubectl takes and prints before a slash and the name."""
 _Read = Callable[[Kind, str], Object | None]
 
 
