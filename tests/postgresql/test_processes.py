@@ -27,6 +27,8 @@ from testbed.postgresql import PostgreSQL
 from testbed.product import NAMESPACE, PATIENT_LEASE, Product
 from topicschema.api.store import history_name
 from topicschema.core.topics import Topic, TopicKey
+from topicschema.storage.plugins import StorageUrl
+from topicschema.storage.postgresql.database import synchronous
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -90,6 +92,8 @@ def rig(cluster: Cluster, instance: Instance, server: PostgreSQL) -> Iterator[Ri
         "TOPICSCHEMA_SCHEMA_REGISTRY_STORAGE_URL": url,
         "TOPICSCHEMA_WORKERS": "16",
     }
+    with synchronous(StorageUrl(url)):
+        pass  # the tables that the first test locks: the controller may create them later
     with Product.controlling(instance, cluster, {**PATIENT_LEASE, **store}) as product:
         yield Rig(Api(cluster), product, url)
 
