@@ -7,13 +7,19 @@ from typing import Any
 
 import pytest
 
+from support.pulsar.rest_topic import RestTopic, optional, record
 from support.validation import topic_orders
 from support.validation.spark_reads import options
 from support.validation.topic_messages import RetainedTopic, Sent, open_client
+from testbed.fault_proxy import FaultProxy
 from testbed.pulsar import Pulsar
-from topicschema.core.schemas import SchemaInfo, SchemaType
-from topicschema.validation.request import ValidationRequest
+from topicschema.core.schemas import NEWEST, SchemaInfo, SchemaType
+from topicschema.core.topics import Topic
+from topicschema.spark.versions import TopicVersions
+from topicschema.validation.request import PulsarSource, ValidationRequest
 from topicschema.validation.run import runner
+from topicschema.validation.sources.pulsar import admin
+from topicschema.validation.sources.pulsar.admin import Admin
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.broker]
 
@@ -106,6 +112,27 @@ def test_each_topic_is_read_with_its_current_schema(spark: Any, broker: Pulsar, 
         (orders.full_name, "TRUNCATED", SHARE.cut + 3),
         (plain.full_name, None, 2),
     }
+
+
+@pytest.mark.parametrize(
+    ("limit", "requests"),
+    [(10_000, ["schemas", "schema/3"]), (100, ["schemas", "schema/2", "schema/0", "schema/1", "schema/3"])],
+)
+def test_all_versions_are_requested_at_once_unless_they_are_large(
+    broker: Pulsar, monkeypatch: pytest.MonkeyPatch, limit: int, requests: list[str]
+) -> None:
+    monkeypatch.setattr(admin, "_LISTED_BYTES", limit)
+    topic = RetainedTopic.create(broker)
+    rest = RestTopic(broker, topic.namespace, topic.name)
+    texts = [record(optional(f"f{number}"), doc="long") for number in range(3)]
+    assert [rest.upload_version(each) for each in texts] == [0, 1, 2]
+    with FaultProxy.before(broker) as proxy, Admin(PulsarSource(proxy.url, broker.service_url)) as client:
+        versions = TopicVersions(Topic.parse(topic.full_name), NEWEST)
+        read = [versions.info(client, number) for number in (2, 0, 1, 3, 0)]
+        calls = [call.path.partition("?")[0].partition(f"/{topic.name}/")[2] for call in proxy.calls]
+    shown = [None if each is None else json.loads(each.schema) for each in read]
+    assert shown == [json.loads(texts[2]), json.loads(texts[0]), json.loads(texts[1]), None, json.loads(texts[0])]
+    assert calls == requests
 
 
 @pytest.mark.full

@@ -136,22 +136,21 @@ class Counter:
         return pa.RecordBatch.from_arrays(typed, schema=_ROWS)
 
 
-def of_topic(options: ReadOptions, proposal: Proposal, span: TaskSpan) -> Iterator[pa.RecordBatch]:
+def of_topic(admin: Admin, options: ReadOptions, proposal: Proposal, span: TaskSpan) -> Iterator[pa.RecordBatch]:
     """Yield the rows of the span's messages.
 
     Raises SourceError if messages or schemas cannot be read, and InvalidRequestError if the schema cannot be judged.
     """
-    with Admin(options.pulsar) as admin:
-        what = span.reader_version if proposal.info is None else proposal.info.content_hash
-        validators = held(
-            *(admin, options, span, ("verdicts", what, proposal.strategy)),
-            lambda versions: TopicValidators(
-                reader_of(admin, proposal, span, versions), versions, proposal.strategy, span.reader_version
-            ),
-        )
-        counter = Counter(span.topic, validators.comparisons, has_partitions=span.is_partitioned, has_ledgers=True)
-        batches = reading.batches(options, span, has_keys=has_keys_apart(validators.reader))
-        yield from counter.rows(batches, lambda batch: validators.validate(admin, batch))
+    what = span.reader_version if proposal.info is None else proposal.info.content_hash
+    validators = held(
+        *(admin, options, span, ("verdicts", what, proposal.strategy)),
+        lambda versions: TopicValidators(
+            reader_of(admin, proposal, span, versions), versions, proposal.strategy, span.reader_version
+        ),
+    )
+    counter = Counter(span.topic, validators.comparisons, has_partitions=span.is_partitioned, has_ledgers=True)
+    batches = reading.batches(admin, options, span, has_keys=has_keys_apart(validators.reader))
+    yield from counter.rows(batches, lambda batch: validators.validate(admin, batch))
 
 
 def of_files(

@@ -128,27 +128,29 @@ class MessageRowSource:
         """Yield the rows of the spans' messages, as in RowSource."""
         from topicschema.spark import reading
         from topicschema.spark.columns import DETAILS, Rows
+        from topicschema.validation.sources.pulsar.admin import Admin
 
         names = set(self.schema.names)
         has_keys = "key" in names or (self.typing is not None and has_keys_apart(self.typing.reader))
         parts = {"has_keys": has_keys, "has_details": not names.isdisjoint(DETAILS)}
-        for span in spans:
-            convert = Rows(self.schema, span.topic, is_partitioned=span.is_partitioned)
-            for batch in self._typed(span, reading.batches(self.options, span, **parts)):
-                yield convert.of(batch)
+        with Admin(self.options.pulsar) as admin:
+            for span in spans:
+                convert = Rows(self.schema, span.topic, is_partitioned=span.is_partitioned)
+                for batch in self._typed(admin, span, reading.batches(admin, self.options, span, **parts)):
+                    yield convert.of(batch)
 
-    def _typed(self, span: "TaskSpan", batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+    def _typed(
+        self, admin: "Admin", span: "TaskSpan", batches: "Iterator[pa.RecordBatch]"
+    ) -> "Iterator[pa.RecordBatch]":
         """Yield the batches with the values of their messages, if there is a reader's schema."""
         if self.typing is None:
             yield from batches
             return
         from topicschema.spark.typed import TypedValues
         from topicschema.spark.versions import held
-        from topicschema.validation.sources.pulsar.admin import Admin
 
         reader, mode = self.typing.reader, self.typing.mode
-        with Admin(self.options.pulsar) as admin:
-            what = ("values", reader.content_hash)
-            values = held(admin, self.options, span, what, lambda versions: TypedValues(reader, versions))
-            for batch in batches:
-                yield values.add(admin, batch, mode, span.topic)
+        what = ("values", reader.content_hash)
+        values = held(admin, self.options, span, what, lambda versions: TypedValues(reader, versions))
+        for batch in batches:
+            yield values.add(admin, batch, mode, span.topic)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _FEWEST_BYTES: Final = 4 << 20
 """Minimum bytes of a task, if there are several. Smaller ones cost more to start than to read."""
-_MOST_SPANS: Final = 32
-"""Maximum number of spans of a task. Each takes a connection."""
+_SPAN_BYTES: Final = 1 << 20
+"""Bytes that a task reads in the time that it takes to begin with a span: a connection, and the schema versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def packed(spans: Sequence[TaskSpan], most: int) -> list[InputPartition]:
     There are as few as keep the cores of this machine busy, because each takes time to start. The value of a task is a
     tuple of spans, which it reads one after the other.
     """
-    total = sum(each.bytes for each in spans)
+    total = sum(each.bytes + _SPAN_BYTES for each in spans)
     size = max(1.0, min(most, max(total / (os.cpu_count() or 1), _FEWEST_BYTES)))
     small = [smaller for each in spans for smaller in _cut(each, size)]
     numbers = _task_numbers(small, size)
@@ -169,11 +169,11 @@ def _cut(span: TaskSpan, size: float) -> Iterator[TaskSpan]:
 
 def _task_numbers(spans: Iterable[TaskSpan], size: float) -> Iterator[int]:
     """Yield the number of the task for each span, in order."""
-    number, full, count = 0, 0.0, 0
+    number, full = 0, 0.0
     for each in spans:
-        if count and (full + each.bytes > size or count == _MOST_SPANS):
-            number, full, count = number + 1, 0.0, 0
-        full, count = full + each.bytes, count + 1
+        if full and full + each.bytes > size:
+            number, full = number + 1, 0.0
+        full += each.bytes + _SPAN_BYTES
         yield number
 
 

@@ -11,10 +11,8 @@ from topicschema.spark.options import ReadOptions
 from topicschema.spark.planning import TaskSpan
 from topicschema.validation.errors import SourceError
 from topicschema.validation.sources import Expired, NotDelivered
-from topicschema.validation.sources.pulsar import reader
 from topicschema.validation.sources.pulsar.admin import Admin
 from topicschema.validation.sources.pulsar.errors import SourceDeletedError
-from topicschema.validation.sources.pulsar.reader import ReaderOptions
 
 _TIMEOUT: Final = 90.0
 """Maximum seconds without data from the broker, restarts included, while messages remain to be read."""
@@ -44,14 +42,16 @@ class RowSource(Protocol):
 
 
 def messages(
-    options: ReadOptions, span: TaskSpan, *, has_keys: bool, has_details: bool = False
+    admin: Admin, span: TaskSpan, *, has_keys: bool, has_details: bool = False
 ) -> Iterator[pa.RecordBatch | Expired]:
     """Yield the messages of the span that match its times, as `batches.BATCH`, and what the broker removed of it.
 
     Raises SourceError if messages cannot be read, and SourceDeletedError if the topic was deleted after the plan.
     """
-    columns = ReaderOptions(options.pulsar, has_keys, _TIMEOUT, has_details)
-    for batch in reader.read(columns, span.positions, span.parsed_partition):
+    from topicschema.validation.sources.pulsar import reader  # noqa: PLC0415  # numba, which a plan does not need
+
+    columns = reader.ReaderOptions(has_keys, _TIMEOUT, has_details)
+    for batch in reader.read(admin, columns, span.positions, span.parsed_partition):
         match batch:
             case Expired():
                 yield batch
@@ -64,14 +64,14 @@ def messages(
 
 
 def batches(
-    options: ReadOptions, span: TaskSpan, *, has_keys: bool, has_details: bool = False
+    admin: Admin, options: ReadOptions, span: TaskSpan, *, has_keys: bool, has_details: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """Yield the messages of the span that match its times, as `batches.BATCH`.
 
     Raises SourceError as RowSource does.
     """
     try:
-        for batch in messages(options, span, has_keys=has_keys, has_details=has_details):
+        for batch in messages(admin, span, has_keys=has_keys, has_details=has_details):
             if not isinstance(batch, Expired):
                 yield batch
             elif options.fails_on_data_loss:

@@ -148,7 +148,9 @@ class VerdictRowSource:
     def rows(self, spans: "Iterable[TaskSpan]") -> "Iterator[pa.RecordBatch]":
         """Yield the rows of the spans' messages, as in RowSource."""
         from topicschema.spark import counting
+        from topicschema.validation.sources.pulsar.admin import Admin
 
-        for span in spans:
-            for batch in counting.of_topic(self.options, self.proposal, span):
-                yield batch.select(self.schema.names).cast(self.schema)
+        with Admin(self.options.pulsar) as admin:
+            for span in spans:
+                for batch in counting.of_topic(admin, self.options, self.proposal, span):
+                    yield batch.select(self.schema.names).cast(self.schema)

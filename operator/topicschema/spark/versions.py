@@ -1,4 +1,4 @@
-"""Schema versions of a topic, each fetched from the broker when the first message of it arrives."""
+"""Schema versions of a topic, fetched from the broker when the first message of one of them arrives."""
 
 from collections.abc import Callable, Hashable
 from typing import Final, TypeVar
@@ -13,6 +13,8 @@ from topicschema.validation.sources.pulsar.admin import Admin
 T = TypeVar("T")
 _MOST: Final = 32
 """Maximum number of topics of which a process holds what it has made of their versions."""
+_FEW: Final = 100
+"""Number of versions that are requested at once."""
 _HELD: Final[dict[Hashable, object]] = {}
 
 
@@ -25,7 +27,12 @@ class TopicVersions:
         self._known: dict[int, SchemaInfo | None] = {}
 
     def info(self, admin: Admin, number: int) -> SchemaInfo | None:
-        """Return the schema of a version, by one request at most. Return None if it does not exist."""
+        """Return the schema of a version. Return None if it does not exist.
+
+        The first call requests all versions at once, unless they are many.
+        """
+        if not self._known and number < _FEW:
+            self._known |= admin.schemas(self._topic)
         if number not in self._known:
             version = admin.schema(self._topic, number)
             self._known[number] = None if version is None else version.info

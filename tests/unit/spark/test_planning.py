@@ -1,5 +1,8 @@
 """Tasks of a read: large pieces are cut, small ones share tasks, and every entry is in exactly one."""
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,9 +35,10 @@ def test_a_smaller_topic_is_cut_into_a_task_for_each_core(monkeypatch: pytest.Mo
     assert len(tasks([piece(0, 10, 1000)])) == 1
 
 
-def test_small_topics_share_tasks() -> None:
-    shared = tasks([piece(number, 10, 1000) for number in range(300)])
-    assert [len(task) for task in shared] == [32] * 9 + [12]
+def test_small_topics_share_tasks_whose_number_depends_on_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    assert [len(task) for task in tasks([piece(number, 10, 1000) for number in range(160)])] == [20] * 8
+    assert [len(task) for task in tasks([piece(number, 10, 1000) for number in range(5)])] == [4, 1]
 
 
 @given(st.lists(st.tuples(st.integers(1, 300), st.floats(0, 1 << 30)), max_size=12), st.integers(1, 1 << 30))
@@ -48,3 +52,11 @@ def test_every_entry_is_in_exactly_one_task(sizes: list[tuple[int, float]], most
         for entry in range(entry_range.first, entry_range.last + 1)
     ]
     assert entries == [(each.topic, entry) for each in pieces for entry in range(each.positions.entries)]
+
+
+def test_a_plan_does_not_import_the_compiler_of_loops() -> None:
+    modules = [f"topicschema.spark.{name}" for name in ("audit.stream", "streaming", "batch", "files", "verdicts")]
+    program = (
+        f"import sys, importlib\nfor each in {modules}: importlib.import_module(each)\nsys.exit('numba' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -26,6 +26,7 @@ from topicschema.spark.errors import InvalidOptionError
 from topicschema.spark.files import FileOptions
 from topicschema.spark.incompatibilities import CURRENT, ProposedStrategy
 from topicschema.spark.options import ReadOptions, items_of
+from topicschema.spark.versions import TopicVersions
 from topicschema.validation.errors import RunError, SourceError
 from topicschema.validation.sources.pulsar.admin import Admin
 
@@ -296,17 +297,21 @@ class AdminVersions:
         self._admin = admin
         rules = (each.candidate.pulsar_version for each in taken.topics if each.candidate is not None)
         self.pulsar_version = PulsarVersion(next(rules, NEWEST.value))
+        self._topic = ""
+        self._versions: TopicVersions
 
     def info(self, topic: str, number: int) -> SchemaInfo:
         """Return a version, as in VersionSource."""
+        if topic != self._topic:
+            self._topic, self._versions = topic, TopicVersions(planning.parsed(topic), self.pulsar_version)
         try:
-            version = self._admin.schema(planning.parsed(topic), number)
+            info = self._versions.info(self._admin, number)
         except SourceError:
             self._admin.release()  # if the broker is not there at all, no topic is to blame
             raise
-        if version is None:
+        if info is None:
             raise SourceError(f"schema version {number} was deleted after the audit began", topic)
-        return version.info
+        return info
 
 
 class FileVersions:

@@ -7,6 +7,7 @@ of its own, with its position. A fact with an `error` means that the topic could
 The data source `topicschema-facts` is internal: only audits use it.
 """
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -90,13 +91,14 @@ class FactCounter:
         """Yield the facts of the batches with the verdicts on their messages."""
         for batch, verdicts in batches:
             messages = reading.measured(batch)
-            readable = np.ones(len(batch), bool)
-            for each in verdicts:
-                bad = np.flatnonzero(each.verdicts.reasons)
-                readable[each.rows[bad]] = False
-                if len(bad):
-                    yield self._faults(messages, each, bad)
-            self._count(messages.filter(pa.array(readable)))
+            faults = [(each, bad) for each in verdicts if len(bad := np.flatnonzero(each.verdicts.reasons))]
+            if faults:
+                rows = np.concatenate([each.rows[bad] for each, bad in faults])
+                yield self._faults(messages.take(pa.array(rows)), faults)
+                readable = np.ones(len(batch), bool)
+                readable[rows] = False
+                messages = messages.filter(pa.array(readable))
+            self._count(messages)
             if len(self._counts) > _MOST_KEYS:
                 yield self._counted()
         if self._counts:
@@ -124,18 +126,20 @@ class FactCounter:
         values = {**keys, "messages": messages, "bytes": sizes, "first": first, "last": last}
         return self._batch(values, len(counts))
 
-    def _faults(self, messages: pa.Table, verdicts: "WriterVerdicts", bad: Any) -> pa.RecordBatch:
-        """Return a fact for each message with a fault."""
+    def _faults(self, messages: pa.Table, faults: Iterable[tuple["WriterVerdicts", Any]]) -> pa.RecordBatch:
+        """Return a fact for each message with a fault. The messages are those of the places in the verdicts."""
         from topicschema.payload.columnar.reasons import REASONS
 
-        rows = messages.take(pa.array(verdicts.rows[bad]))
-        reasons = [REASONS[each] for each in verdicts.verdicts.reasons[bad].tolist()]
-        known = verdicts.validator.paths
-        paths = [known[each] for each in verdicts.verdicts.paths[bad].tolist()]
-        values: dict[str, Any] = {name: rows.column(name) for name in (*_GROUP, "entry", "batch_index", "bytes")}
-        values |= {"first": rows.column("time"), "last": rows.column("time"), "messages": [1] * len(bad)}
-        tolerated = [verdicts.validator.reasons[each] for each in reasons]
-        return self._batch({**values, "reason": reasons, "path": paths, "tolerated": tolerated}, len(bad))
+        reasons, paths, tolerated = [], [], []
+        for each, bad in faults:
+            known = each.validator.paths
+            paths += [known[path] for path in each.verdicts.paths[bad].tolist()]
+            names = [REASONS[reason] for reason in each.verdicts.reasons[bad].tolist()]
+            reasons += names
+            tolerated += [each.validator.reasons[name] for name in names]
+        values: dict[str, Any] = {name: messages.column(name) for name in (*_GROUP, "entry", "batch_index", "bytes")}
+        values |= {"first": messages.column("time"), "last": messages.column("time"), "messages": [1] * len(messages)}
+        return self._batch({**values, "reason": reasons, "path": paths, "tolerated": tolerated}, len(messages))
 
     def _batch(self, values: dict[str, Any], size: int) -> pa.RecordBatch:
         arrays = []
@@ -160,44 +164,52 @@ def _array(field: pa.Field, values: Any) -> pa.Array:
     return array.cast(field.type)
 
 
-def of_topic(options: ReadOptions, span: TaskSpan) -> Iterator[pa.RecordBatch]:
-    """Yield the facts of the span's messages.
+def of_topics(options: ReadOptions, spans: Iterable[TaskSpan]) -> Iterator[pa.RecordBatch]:
+    """Yield the facts of the messages of spans.
 
-    If they cannot be read, the last fact has the error. Raises SourceError if the broker does not answer at all.
+    If those of a span cannot be read, its last fact has the error. Raises SourceError if the broker does not answer at
+    all.
     """
-    counter = FactCounter(span.topic, span.candidate, has_partitions=span.is_partitioned, has_ledgers=True)
+    waiting = deque(spans)
+    while waiting:
+        with Admin(options.pulsar) as admin:  # a new one after an error: no other topic is to blame for it
+            error = None
+            while waiting and error is None:
+                span = waiting.popleft()
+                counter = FactCounter(span.topic, span.candidate, has_partitions=span.is_partitioned, has_ledgers=True)
+                try:
+                    yield from _of_span(admin, options, span, counter)
+                except TopicSchemaError as caught:
+                    error = caught
+        if error is not None:
+            with Admin(options.pulsar) as admin:
+                admin.release()  # if the broker is not there at all, the audit fails, and no topic is to blame
+            yield counter.event(error=error.message.encode(errors="replace").decode())
+
+
+def _of_span(admin: Admin, options: ReadOptions, span: TaskSpan, counter: FactCounter) -> Iterator[pa.RecordBatch]:
+    from topicschema.spark.counting import TopicValidators
+
     if not span.positions.entry_ranges:
         yield counter.event(error=_GONE)
         return
-    try:
-        yield from _of_span(options, span, counter)
-    except TopicSchemaError as error:
-        with Admin(options.pulsar) as admin:
-            admin.release()  # if the broker is not there at all, the audit fails, and no topic is to blame
-        yield counter.event(error=error.message.encode(errors="replace").decode())
+    validators = held(
+        *(admin, options, span, ("facts", span.candidate)),
+        lambda versions: TopicValidators(_judging(admin, span, versions), versions),
+    )
+    lost = 0
 
+    def judged() -> Iterator[tuple[pa.RecordBatch, Iterable["WriterVerdicts"]]]:
+        nonlocal lost
+        for batch in reading.messages(admin, span, has_keys=has_keys_apart(validators.reader)):
+            if isinstance(batch, Expired):
+                lost += batch.messages
+            else:
+                yield batch, validators.validate(admin, batch)
 
-def _of_span(options: ReadOptions, span: TaskSpan, counter: FactCounter) -> Iterator[pa.RecordBatch]:
-    from topicschema.spark.counting import TopicValidators
-
-    with Admin(options.pulsar) as admin:
-        validators = held(
-            *(admin, options, span, ("facts", span.candidate)),
-            lambda versions: TopicValidators(_judging(admin, span, versions), versions),
-        )
-        lost = 0
-
-        def judged() -> Iterator[tuple[pa.RecordBatch, Iterable["WriterVerdicts"]]]:
-            nonlocal lost
-            for batch in reading.messages(options, span, has_keys=has_keys_apart(validators.reader)):
-                if isinstance(batch, Expired):
-                    lost += batch.messages
-                else:
-                    yield batch, validators.validate(admin, batch)
-
-        yield from counter.rows(judged())
-        if lost:
-            yield counter.event(lost_entries=lost)
+    yield from counter.rows(judged())
+    if lost:
+        yield counter.event(lost_entries=lost)
 
 
 def _judging(admin: Admin, span: TaskSpan, versions: TopicVersions) -> SchemaInfo:
@@ -224,8 +236,8 @@ class FactRowSource:
         return spans
 
     def rows(self, spans: Iterable[TaskSpan]) -> Iterator[pa.RecordBatch]:
-        """Yield the facts of the spans' messages, as `of_topic`."""
-        return chain.from_iterable(of_topic(self.options, span) for span in spans)
+        """Yield the facts of the spans' messages, as `of_topics`."""
+        return of_topics(self.options, spans)
 
 
 class FileFactReader(FileReader):

@@ -104,7 +104,6 @@ class FactStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             span = streaming.unread_span(admin, partition, entry_ranges, since if begin is None else None)
         except SourceError:
             admin.release()
-            partition = replace(partition, partition=replace(partition.partition, created="unknown"))
             span = planning.span_of(admin, partition, entry_ranges)  # which reports the error when it is read
         if span is None:
             return None

@@ -227,7 +227,8 @@ def _partition_of(members: Mapping[str, Any]) -> Partition:
         known = tuple(EntryRange(*each) for each in stats["known"])
         last, ledgers = Position.parse(stats["last"]), frozenset(stats["ledgers"])
         content = TopicStats(known, ledgers, last, {}, stats["bytes"], stats["isCompacted"])
-    return Partition(planning.parsed(name), name, members["number"], content, members["created"])
+    created = members["created"] or ""  # a topic that replaces this one has other ledgers: that is worth no request
+    return Partition(planning.parsed(name), name, members["number"], content, created)
 
 
 def surveyed_partitions(survey: Survey) -> Iterator[tuple[SelectedPartition, str]]:

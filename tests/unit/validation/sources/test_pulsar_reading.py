@@ -20,6 +20,7 @@ from support.pulsar.wire import encode_members
 from topicschema.core.topics import Topic
 from topicschema.validation.sources import Expired, NotDelivered
 from topicschema.validation.sources.pulsar import reader, span_reader
+from topicschema.validation.sources.pulsar.admin import Admin
 from topicschema.validation.sources.pulsar.errors import SourceSilentError
 from topicschema.validation.sources.pulsar.ranges import EntryRange, Span
 from topicschema.validation.sources.pulsar.reader import ReaderOptions
@@ -48,10 +49,12 @@ def payloads(
     span = Span("persistent://shop/live/orders", 0, (EntryRange(3, first, count),))
     contents: list[bytes] = []
     with run_fake_reader_broker(broker) as source, soon_quiet(timeout):
-        options = ReaderOptions(source, has_keys=False, timeout=timeout)
-        for batch in reader.read(options, span, Topic.parse(span.topic)):
-            assert not isinstance(batch, Expired)
-            contents.extend([] if isinstance(batch, NotDelivered) else (row["payload"] for row in batch.to_pylist()))
+        options = ReaderOptions(has_keys=False, timeout=timeout)
+        with Admin(source) as admin:
+            for batch in reader.read(admin, options, span, Topic.parse(span.topic)):
+                assert not isinstance(batch, Expired)
+                rows = [] if isinstance(batch, NotDelivered) else batch.to_pylist()
+                contents.extend(row["payload"] for row in rows)
     return contents
 
 
@@ -81,8 +84,9 @@ def test_a_reader_waits_for_reads_that_are_pending_until_the_next_ledger_opens()
 def _unread(broker: FakeReaderBroker, *entry_ranges: EntryRange) -> list[Expired | NotDelivered]:
     """Return the results of a reader of these entries that are no messages."""
     span = Span("persistent://shop/live/orders", 0, entry_ranges, messages_per_entry=10.0)
-    with run_fake_reader_broker(broker) as source, soon_quiet(PATIENT):
-        results = reader.read(ReaderOptions(source, has_keys=False, timeout=PATIENT), span, Topic.parse(span.topic))
+    with run_fake_reader_broker(broker) as source, soon_quiet(PATIENT), Admin(source) as admin:
+        options = ReaderOptions(has_keys=False, timeout=PATIENT)
+        results = reader.read(admin, options, span, Topic.parse(span.topic))
         return [each for each in results if isinstance(each, Expired | NotDelivered)]
 
 
@@ -99,6 +103,14 @@ def test_messages_of_a_transaction_that_ends_after_the_last_message_request_are_
 
     broker.on_last_message = [ends, shows_all]
     assert payloads(broker) == [b"0", b"1", b"2"]
+
+
+def test_a_reader_that_has_all_entries_waits_for_nothing_more() -> None:
+    def all_at_once(send: Send) -> None:
+        send(b"".join(message(entry, b"%d" % entry) for entry in range(3)))
+        raise ConnectionResetError  # the next attempt to receive fails, and no other reader gets anything
+
+    assert payloads(FakeReaderBroker(entries=3, reads_next=3, on_subscribe=[all_at_once])) == [b"0", b"1", b"2"]
 
 
 @pytest.mark.parametrize(("claims", "granted"), [((1 << 31) - 1, (1 << 31) - 1), ((1 << 40) + 5, 5), (1 << 63, 1)])

@@ -28,6 +28,7 @@ from topicschema.broker.transport import BrokerLimits, BrokerRequest, ClientConf
 from topicschema.core import releases
 from topicschema.core.errors import TopicSchemaError
 from topicschema.core.remote import RemoteVersion
+from topicschema.core.schemas import SchemaInfo
 from topicschema.core.topics import PulsarNamespaceKey, Topic
 from topicschema.validation.errors import SourceError
 from topicschema.validation.request import PulsarSource
@@ -41,6 +42,7 @@ _MISSING: Final = (TopicNotFoundError, NamespaceNotFoundError, TenantNotFoundErr
 READERS: Final = "topicschema-"
 """Prefix of the name of each reader of a run."""
 _MAX_BYTES: Final = 64 << 20
+_LISTED_BYTES: Final = 1 << 20
 _SECONDS: Final = 30.0
 _PER_SECOND: Final = 200
 """Maximum requests of a client in a second. It sends one after the other, so that a busy broker gets fewer."""
@@ -171,6 +173,19 @@ class Admin:
         except TopicSchemaError as error:
             raise SourceError(error.message, f"persistent://{topic}") from None
 
+    def schemas(self, topic: Topic) -> Mapping[int, SchemaInfo]:
+        """Return the schema versions by number, from one request.
+
+        It is empty if that fails, for example because they have more than 1 MiB. Then each needs a request of its own.
+        """
+        path = wire.schemas_path(topic, "schemas")
+        try:
+            answer = self._get(path, f"persistent://{topic}", _LISTED_BYTES)
+            listed = [] if answer is None else [wire.version_of(each) for each in wire.listed_of(answer)]
+        except TopicSchemaError:
+            return {}
+        return {each.schema_version: each.info for each in listed}
+
     def release(self) -> str | None:
         """Return the broker's release, or None if its response has none."""
         path = "/admin/v2/brokers/version"
@@ -232,8 +247,8 @@ class Admin:
         path = wire.topic_path(topic, "persistent", call) + (f"?{urlencode(query)}" if query else "")
         return self._get(path, f"persistent://{topic}")
 
-    def _get(self, path: str, place: str) -> Any:
-        request = BrokerRequest("retained", CallKind.READ, "GET", path, seconds=_SECONDS, max_bytes=_MAX_BYTES)
+    def _get(self, path: str, place: str, max_bytes: int = _MAX_BYTES) -> Any:
+        request = BrokerRequest("retained", CallKind.READ, "GET", path, seconds=_SECONDS, max_bytes=max_bytes)
         return self._send(request, place)
 
     def _send(self, request: BrokerRequest, place: str) -> Any:
@@ -253,7 +268,8 @@ class Admin:
         return self._transport
 
     def _run(self, call: Coroutine[Any, Any, _T]) -> _T:
-        return self._runner.run(call)
+        # `Runner.run` would also replace the handler of SIGINT, which takes as long as the rest of a request.
+        return self._runner.get_loop().run_until_complete(call)
 
 
 def _stats(answer: Any, partition: Topic) -> TopicStats:

@@ -61,6 +61,7 @@ class BrokerConnection:
 
     def __init__(self, endpoint: BrokerEndpoint, address: tuple[str, int], proxied: str = "") -> None:
         self._endpoint = endpoint
+        self.address = address
         self._place = f"{address[0]}:{address[1]}"
         self._rest = b""
         self._socket = _socket(endpoint, address)
@@ -225,10 +226,9 @@ def connected(endpoint: BrokerEndpoint, topic: str) -> BrokerConnection:
         except BaseException:
             connection.close()
             raise
-        here = url
         authoritative, url = owner.authoritative, owner.url
         proxied = urlsplit(url).netloc if owner.is_proxied else ""
-        if owner.is_owner and not proxied and here == url:
+        if owner.is_owner and connection.address == _address(url):  # a standalone broker calls itself a proxy
             return connection
         connection.close()
         if owner.is_owner:

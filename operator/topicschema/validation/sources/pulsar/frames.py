@@ -22,7 +22,8 @@ from topicschema.validation.sources.pulsar.compiled import Content, Table, four,
 
 MAX_FRAME: Final = 128 << 20
 _SMALLEST: Final = 12
-_MOST_ROWS: Final = 4_096
+MOST_ROWS: Final = 4_096
+"""Maximum frames of a scan."""
 _MESSAGE: Final = 9
 _ENTRY_MAGIC: Final = 0x0E02
 _CHECKSUM_MAGIC: Final = 0x0E01
@@ -170,8 +171,16 @@ def scan(content: Content) -> tuple[Table, int]:
 
     Raises ValueError if the content has no valid frames.
     """
-    table = np.zeros((min(len(content) // _SMALLEST + 1, _MOST_ROWS), WIDTH), np.int64)
+    table = np.zeros((min(len(content) // _SMALLEST + 1, MOST_ROWS), WIDTH), np.int64)
     rows, end, _ = _RUN(unwritable(content), table)
     if rows < 0:
         raise ValueError("what came is no frame of Pulsar's protocol")
     return table[:rows], int(end)
+
+
+def complete(content: bytes | bytearray, at: int) -> tuple[int, int]:
+    """Return the end of the complete frames from position `at` on, and their number."""
+    count = 0
+    while len(content) - at >= 4 and (size := 4 + int.from_bytes(content[at : at + 4], "big")) <= len(content) - at:
+        at, count = at + size, count + 1
+    return at, count

@@ -23,14 +23,14 @@ class Partition:
     """A partition, or a topic without partitions, at the time of the plan.
 
     `name` is its full name, and `number` is 0 for a topic without partitions. `stats` is None if it does not exist,
-    because partitions are created at first use. `created` is "" if it was not requested yet.
+    because partitions are created at first use. `created` is None if it was not requested yet, and "" if it is unknown.
     """
 
     topic: Topic
     name: str
     number: int
     stats: TopicStats | None
-    created: str = ""
+    created: str | None = None
 
     @property
     def known(self) -> tuple[EntryRange, ...]:
@@ -53,7 +53,8 @@ class Partition:
 
     def span(self, admin: Admin, entry_ranges: tuple[EntryRange, ...]) -> Span:
         """Return the span of these entries."""
-        return Span(self.name, self.number, entry_ranges, created=self.created or admin.created(self.topic))
+        created = admin.created(self.topic) if self.created is None else self.created
+        return Span(self.name, self.number, entry_ranges, created=created)
 
 
 def partitions(admin: Admin, topic: Topic, count: int) -> tuple[Partition, ...]:
@@ -65,7 +66,7 @@ def partitions(admin: Admin, topic: Topic, count: int) -> tuple[Partition, ...]:
         partition = Topic(topic.tenant, topic.namespace, local_name)
         name = f"persistent://{partition}"
         stats = all_stats.get(name) or admin.stats(partition)
-        result.append(Partition(partition, name, number, stats, creations.get(name, "")))
+        result.append(Partition(partition, name, number, stats, creations.get(name)))
     return tuple(result)
 
 

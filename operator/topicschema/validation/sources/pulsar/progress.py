@@ -33,6 +33,11 @@ class SpanProgress:
         """Position at which a reader begins: the last received message, which fixes its mark, or the first entry."""
         return self.at if self.entries else self.at.following
 
+    @property
+    def missing(self) -> int:
+        """Number of the span's entries with messages that are not read yet, at most."""
+        return self._before[-1] - sum(self.entries.values())
+
     def following(self, table: Table) -> tuple[Table, Position]:
         """Return the new rows of the span, and the position up to which it is read with them."""
         is_inside = _is_up_to(table, self._span.last)

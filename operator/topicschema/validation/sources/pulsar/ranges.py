@@ -54,7 +54,7 @@ class Span:
     """Entries for one reader: one range or several, in order. `topic` is the full name of the partition.
 
     `messages_per_entry` is an estimate. `created` is the broker's creation time of the topic, which distinguishes it
-    from a later topic of the same name.
+    from a later topic of the same name, or "" if it is unknown.
     """
 
     topic: str

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from topicschema.core.topics import Topic
-from topicschema.validation.request import PulsarSource
 from topicschema.validation.sources import Expired, NotDelivered
 from topicschema.validation.sources.pulsar import frames
 from topicschema.validation.sources.pulsar.admin import Admin
@@ -27,26 +26,26 @@ _FARTHEST: Final = 16**5
 
 @dataclass(frozen=True, slots=True)
 class ReaderOptions:
-    """Options of readers: the broker, the columns, and the maximum seconds without data (`timeout`).
+    """Options of readers: the columns, and the maximum seconds without data (`timeout`).
 
     The keys, and the columns of `details.DETAILS`, are left out unless `has_keys` or `has_details`.
     """
 
-    pulsar: PulsarSource
     has_keys: bool
     timeout: float
     has_details: bool = False
 
 
-def read(options: ReaderOptions, span: Span, partition: Topic) -> Iterator[pa.RecordBatch | Expired | NotDelivered]:
+def read(
+    admin: Admin, options: ReaderOptions, span: Span, partition: Topic
+) -> Iterator[pa.RecordBatch | Expired | NotDelivered]:
     """Yield the span's messages, then the missing ones. Raises SourceError if it cannot be read."""
-    with Admin(options.pulsar) as admin:
-        decoder = BatchDecoder(span.partition, Chunks(span.first), options.has_keys, options.has_details)
-        span_reader = SpanReader(admin, span, partition, options.timeout)
-        yield from span_reader.batches(decoder)
-        if decoder.chunks.has_incomplete:
-            yield from _begun_before(options, span, admin, partition)
-        yield from span_reader.missing()
+    decoder = BatchDecoder(span.partition, Chunks(span.first), options.has_keys, options.has_details)
+    span_reader = SpanReader(admin, span, partition, options.timeout)
+    yield from span_reader.batches(decoder)
+    if decoder.chunks.has_incomplete:
+        yield from _begun_before(options, span, admin, partition)
+    yield from span_reader.missing()
 
 
 def batch_size(admin: Admin, topic: str, position: Position) -> int:

@@ -59,11 +59,11 @@ class TopicMessages:
         return Plan(notes=(f"{self.topic} does not exist: it has no messages",), is_missing=True)
 
     def read(self, split: Split) -> Iterator[pa.RecordBatch | Expired | NotDelivered]:
-        """Return the messages of a split of `plan`, as in Source."""
+        """Yield the messages of a split of `plan`, as in Source."""
         span: Span = split.what
-        return reader.read(
-            ReaderOptions(self.pulsar, self.has_keys, self.timeout), span, _partition(self._parsed(), span)
-        )
+        options = ReaderOptions(self.has_keys, self.timeout)
+        with Admin(self.pulsar) as admin:
+            yield from reader.read(admin, options, span, _partition(self._parsed(), span))
 
     def _parsed(self) -> Topic:
         try:

@@ -101,7 +101,7 @@ class SpanReader:
             return
         stats = self._stats()
         expired = sum(count for ledger, count in entries.items() if ledger not in stats.ledgers)
-        if expired and self._admin.created(self._partition) != self._span.created:
+        if expired and self._span.created not in {"", self._admin.created(self._partition)}:
             raise SourceDeletedError("the topic was deleted and created again while it was read", str(self._span))
         if expired:
             yield Expired(round(expired * self._span.messages_per_entry))
@@ -109,17 +109,21 @@ class SpanReader:
             yield NotDelivered(not_delivered)
 
     def _receive(self, held: bytearray) -> bool:
-        """Receive until there is enough, or until nothing arrives for a moment.
+        """Receive until there is enough, the rest of the span is complete, or nothing arrives for a moment.
 
         Return True if nothing arrived at all.
         """
         connection = self._opened()
         content = connection.receive(QUIET_SECONDS)
         is_quiet = not content
+        end, missing = 0, self._progress.missing
         while content:
             held += content
+            if missing <= frames.MOST_ROWS:
+                end, count = frames.complete(held, end)
+                missing -= count
             whole = 4 + int.from_bytes(held[:4], "big")
-            if len(held) >= max(_FEWEST_BYTES, min(whole, frames.MAX_FRAME)):
+            if missing <= 0 or len(held) >= max(_FEWEST_BYTES, min(whole, frames.MAX_FRAME)):
                 break
             content = connection.receive(_MOMENT_SECONDS if len(held) >= whole else QUIET_SECONDS)
         return is_quiet
