@@ -109,6 +109,10 @@ class SchemaInfo:
     schema: bytes = b""
     properties: Mapping[str, str] = field(default_factory=dict)
 
+    def __hash__(self) -> int:
+        """Return a hash of the content. That of a dataclass would fail for the properties."""
+        return hash(self.content_hash)
+
     @cached_property
     def content_hash(self) -> str:
         """`sha256:` and 64 hex digits over type, properties and bytes, which are equal only if all of these are equal.

@@ -1,8 +1,9 @@
 """Factory of the validator for a schema type."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
@@ -14,6 +15,9 @@ from topicschema.payload.columnar import json, primitives
 from topicschema.payload.columnar.base import ConstantFailure, SkippingValidator
 from topicschema.payload.columnar.key_value import KeyValueValidator
 from topicschema.payload.columnar.verdicts import Validator
+
+if TYPE_CHECKING:
+    from topicschema.payload.columnar.avro.program import Program
 
 _OPAQUE: Final = frozenset({SchemaType.NONE, SchemaType.BYTES})
 TYPE_CHANGED: Final = "TYPE_CHANGED"
@@ -27,7 +31,7 @@ def validator_for(reader: SchemaInfo, writer: SchemaInfo | None, pulsar_version:
     """Return the validator. See `columnar.validator_for`."""
     if reader.type in _OPAQUE:
         return primitives.validator_for(reader)
-    schema = formats.parse(reader, pulsar_version, validate_defaults=False)
+    schema = _parsed(reader, pulsar_version)
     if writer is not None and writer.type is not reader.type:
         return ConstantFailure(TYPE_CHANGED)
     if isinstance(schema, KeyValueSchema):
@@ -39,12 +43,18 @@ def validator_for(reader: SchemaInfo, writer: SchemaInfo | None, pulsar_version:
     return primitives.validator_for(reader)
 
 
+@lru_cache(maxsize=8)
+def _parsed(info: SchemaInfo, pulsar_version: PulsarVersion) -> Schema:
+    """Return the schema, parsed once for the versions of a topic, and for topics with the same schemas."""
+    return formats.parse(info, pulsar_version, validate_defaults=False)
+
+
 def _struct(reader: Schema, writer: SchemaInfo | None, pulsar_version: PulsarVersion) -> Validator:
     make = _STRUCTS[reader.info.type]
     if writer is None:
         return make(reader, None)
     try:
-        return make(reader, formats.parse(writer, pulsar_version, validate_defaults=False))
+        return make(reader, _parsed(writer, pulsar_version))
     except InvalidSchemaError:  # only Avro's readers need the writer's schema, all others continue without
         return ConstantFailure(INVALID_WRITER_SCHEMA) if reader.info.type is SchemaType.AVRO else make(reader, None)
 
@@ -69,13 +79,20 @@ def _pair(reader: KeyValueSchema, writer: SchemaInfo | None, pulsar_version: Pul
 
 
 def _avro(reader: AvroSchema, writer: AvroSchema | None) -> Validator:
-    from topicschema.payload.columnar.avro import ProgramValidator, compile_program  # noqa: PLC0415  # numba is slow
+    from topicschema.payload.columnar.avro import ProgramValidator  # noqa: PLC0415  # numba is slow
 
     if writer is None:
         return ConstantFailure(UNKNOWN_WRITER_VERSION)
     skipped = read_offset.of(writer)
-    validator = ProgramValidator(compile_program(reader, writer))
+    validator = ProgramValidator(_program(reader, writer))
     return SkippingValidator(validator, skipped) if skipped else validator
+
+
+@lru_cache(maxsize=16)
+def _program(reader: AvroSchema, writer: AvroSchema) -> "Program":
+    from topicschema.payload.columnar.avro import compile_program  # noqa: PLC0415  # as above
+
+    return compile_program(reader, writer)
 
 
 def _protobuf(reader: Any, writer: Any) -> Validator:

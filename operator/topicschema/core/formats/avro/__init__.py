@@ -1,6 +1,6 @@
 """AVRO and JSON schemas: parsing, fingerprints, and the resolution rules of the Avro library that the broker uses."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from topicschema.core.formats.avro import avro_version, fingerprint
 from topicschema.core.formats.avro.avro_version import Library
@@ -17,10 +17,13 @@ __all__ = ["FORMAT", "AvroSchema"]
 
 @dataclass(frozen=True, slots=True)
 class AvroSchema:
-    """A parsed AVRO or JSON schema: its SchemaInfo, the model's root, and the Avro library that the broker uses."""
+    """A parsed AVRO or JSON schema: its SchemaInfo, the model's root, and the Avro library that the broker uses.
+
+    The root follows from the other members.
+    """
 
     info: SchemaInfo
-    root: Node
+    root: Node = field(compare=False)
     library: Library
     fingerprint: str
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from topicschema.payload.columnar import reasons
 from topicschema.payload.columnar.avro import diagnose, error_paths, opcodes, values, vm_loop, vm_variants
 from topicschema.payload.columnar.avro import vm as m
-from topicschema.payload.columnar.avro.program import LOST, Program, written
+from topicschema.payload.columnar.avro.program import LOST, Branches, Program, written
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.compiled import LoopResult, cached, mark
 from topicschema.payload.columnar.reasons import Reasons
@@ -53,8 +54,7 @@ class ProgramValidator:
         """The program's own paths, `ELSEWHERE`, and those of called records."""
         routes = self.program.routes
         if not self._paths:
-            self._paths.extend([written(routes.steps_to(path)) for path in range(len(routes.steps))])
-            self._paths.append(ELSEWHERE)
+            self._paths.extend([*_own_paths(routes), ELSEWHERE])
         missing = self._places(m.PATHS)[len(self._paths) - len(routes.steps) - 1 :]
         contexts = self._contexts() if missing else []
         self._paths.extend([written(contexts[context] + routes.steps_to(path)) for context, path in missing])
@@ -93,6 +93,11 @@ class ProgramValidator:
         for context, site in self._places(m.CONTEXTS):
             contexts.append(contexts[context] + self.program.routes.steps_to(site))
         return contexts
+
+
+@lru_cache(maxsize=16)
+def _own_paths(routes: Branches) -> Sequence[str]:
+    return [written(routes.steps_to(path)) for path in range(len(routes.steps))]
 
 
 def run(program: Program, column: Column, known: NDArray[np.int64] | None = None) -> Verdicts:
