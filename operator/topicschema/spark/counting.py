@@ -77,31 +77,39 @@ class Counter:
         """Yield the rows of the batches' messages. A verdict may have several rows."""
         for batch in batches:
             messages = reading.measured(batch)
-            is_readable = np.ones(len(batch), bool)
-            for each in validate(batch):
-                bad = np.flatnonzero(each.verdicts.reasons)
-                is_readable[each.rows[bad]] = False
-                self._add_faults(messages, each, bad)
-            for group in _groups(messages.filter(pa.array(is_readable)), _PLACE):
+            readable = messages.select([*_PLACE, "bytes"])
+            faults = [(each, bad) for each in validate(batch) if len(bad := np.flatnonzero(each.verdicts.reasons))]
+            if faults:
+                rows = np.concatenate([each.rows[bad] for each, bad in faults])
+                self._add_faults(messages.take(pa.array(rows)), faults)
+                is_readable = np.ones(len(batch), bool)
+                is_readable[rows] = False
+                readable = readable.filter(pa.array(is_readable))
+            for group in _groups(readable, _PLACE):
                 self._count(group, (None, None, None))
             if len(self._counts) > _MOST_KEYS:
                 yield self._taken()
         if self._counts:
             yield self._taken()
 
-    def _add_faults(self, messages: pa.Table, verdicts: WriterVerdicts, bad: NDArray[np.int64]) -> None:
-        """Count the bad messages of one writer, or of all unknown ones. `bad` are their places in the verdicts."""
-        faults = messages.take(pa.array(verdicts.rows[bad]))
-        faults = faults.append_column("reason", pa.array(verdicts.verdicts.reasons[bad]))
-        faults = faults.append_column("path", pa.array(verdicts.verdicts.paths[bad]))
-        faults = faults.append_column("place", pa.array(np.arange(len(bad))))
-        paths = verdicts.validator.paths
-        positions = [faults.column(name).to_numpy() for name in _POSITION]
-        for group in _groups(faults, (*_PLACE, "reason", "path"), ("place", "list")):
+    def _add_faults(self, messages: pa.Table, faults: Sequence[tuple[WriterVerdicts, NDArray[np.int64]]]) -> None:
+        """Count bad messages. They are those of the places in the verdicts of a writer, or of all unknown ones."""
+        columns = {
+            "validator": np.repeat(np.arange(len(faults)), [len(bad) for _, bad in faults]),
+            "reason": np.concatenate([each.verdicts.reasons[bad] for each, bad in faults]),
+            "path": np.concatenate([each.verdicts.paths[bad] for each, bad in faults]),
+            "place": np.arange(len(messages)),
+        }
+        positions = [messages.column(name).to_pylist() for name in _POSITION]
+        for name, values in columns.items():
+            messages = messages.append_column(name, pa.array(values))
+        validators = [(each.validator.paths, each.validator.reasons) for each, _ in faults]
+        for group in _groups(messages, (*_PLACE, "validator", "reason", "path"), ("place", "list")):
+            paths, tolerated = validators[group["validator"]]
             reason = REASONS[group["reason"]]
-            count = self._count(group, (reason, paths[group["path"]], verdicts.validator.reasons[reason]))
+            count = self._count(group, (reason, paths[group["path"]], tolerated[reason]))
             places = group["place_list"][: EXAMPLES - len(count.examples)]
-            count.examples.extend(self._position(*(int(each[place]) for each in positions)) for place in places)
+            count.examples.extend(self._position(*(each[place] for each in positions)) for place in places)
 
     def _count(self, group: Mapping[str, Any], fault: tuple[str, str, bool] | tuple[None, None, None]) -> Count:
         """Count the messages of a group, which have a fault (reason, path, whether it is tolerated) or none."""

@@ -91,14 +91,15 @@ class FactCounter:
         """Yield the facts of the batches with the verdicts on their messages."""
         for batch, verdicts in batches:
             messages = reading.measured(batch)
+            counted = messages.select([*_GROUP, "bytes", "time"])
             faults = [(each, bad) for each in verdicts if len(bad := np.flatnonzero(each.verdicts.reasons))]
             if faults:
                 rows = np.concatenate([each.rows[bad] for each, bad in faults])
                 yield self._faults(messages.take(pa.array(rows)), faults)
                 readable = np.ones(len(batch), bool)
                 readable[rows] = False
-                messages = messages.filter(pa.array(readable))
-            self._count(messages)
+                counted = counted.filter(pa.array(readable))
+            self._count(counted)
             if len(self._counts) > _MOST_KEYS:
                 yield self._counted()
         if self._counts:

@@ -1,6 +1,7 @@
 """Parquet. Each row is a message, and a piece is some row groups. Only the required columns are read."""
 
 from collections.abc import Iterator, Sequence
+from math import ceil
 from typing import Any, Final
 
 import numpy as np
@@ -20,13 +21,15 @@ _PART: Final = 8 * 1024 * 1024
 
 
 def pieces(file: SourceFile, size: int, demanded: Sequence[str]) -> Sequence[Piece]:
-    """Return the row groups, joined to pieces of about `size` bytes. A row group is never divided.
+    """Return the row groups, joined to equal pieces of at most about `size` bytes. A row group is never divided.
 
     Raises SourceError if a demanded column is missing.
     """
     with file.opened() as stream:
         metadata = parquet.read_metadata(stream)
         _demand(metadata.schema.to_arrow_schema(), demanded, file)
+        total = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+        size = total // max(1, ceil(total / size))
         ranges: list[Piece] = []
         first = before = rows = held = 0
         for number in range(metadata.num_row_groups):
