@@ -83,7 +83,29 @@ def _marked(mark: int) -> Callable[[Any, Any, Any], int]:
     return run
 
 
-_RUN: Final = cached(_marked(mark((compiled, frames, sys.modules[__name__]))))
+def _marked_gather(mark: int) -> Callable[[Any, Any, Any, Any, Any], int]:
+    """Return the function to compile and cache: `_gather`, with that number."""
+
+    def run(content: Any, places: Any, sizes: Any, offsets: Any, values: Any) -> int:
+        _gather(content, places, sizes, offsets, values)
+        return mark
+
+    return run
+
+
+@fast
+def _gather(content: Any, places: Any, sizes: Any, offsets: Any, values: Any) -> Any:
+    for number in range(len(places)):
+        size = sizes[number]
+        source = content[places[number] : places[number] + size]
+        target = values[offsets[number] : offsets[number] + size]
+        for byte in range(size):  # compiled to a copy: an index from 0 needs no check of its sign
+            target[byte] = source[byte]
+
+
+_MARK: Final = mark((compiled, frames, sys.modules[__name__]))
+_RUN: Final = cached(_marked(_MARK))
+_RUN_GATHER: Final = cached(_marked_gather(_MARK))
 
 
 def split(content: Content, table: Table) -> Table:
@@ -97,20 +119,10 @@ def split(content: Content, table: Table) -> Table:
     return rows
 
 
-@fast
-def _gather(content: Any, places: Any, sizes: Any, offsets: Any, values: Any) -> Any:
-    for number in range(len(places)):
-        size = sizes[number]
-        source = content[places[number] : places[number] + size]
-        target = values[offsets[number] : offsets[number] + size]
-        for byte in range(size):  # compiled to a copy: an index from 0 needs no check of its sign
-            target[byte] = source[byte]
-
-
 def gather(content: Content, places: Table, sizes: Table) -> tuple[Table, Content]:
     """Return offsets and values of a column with these pieces of the content, in this order."""
     offsets = np.zeros(len(places) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     values = np.zeros(int(offsets[-1]), np.uint8)
-    _gather(content, places, sizes, offsets, values)
+    _RUN_GATHER(unwritable(content), unwritable(places), unwritable(sizes), offsets, values)
     return offsets, values

@@ -70,15 +70,15 @@ class SpanReader:
             while not self._is_done:
                 try:
                     is_quiet = self._receive(held)
-                    content = np.frombuffer(bytes(held), np.uint8)
+                    content = np.frombuffer(memoryview(held).toreadonly(), np.uint8)
                     table, end = self._scanned(content)
-                    del held[:end]
+                    held = held[end:]  # the batches use the memory of the former one
                     if is_quiet and held:
                         self._raise_if_silent("a message came in part")
                     elif is_quiet and not len(table):
                         self._is_done = self._is_over()
                 except LostError as error:
-                    held.clear()
+                    held = bytearray()
                     self._lost(error)
                     continue
                 if len(table):
