@@ -12,8 +12,9 @@ from topicschema import payload as single
 from topicschema.core import formats
 from topicschema.core.errors import InvalidSchemaError
 from topicschema.core.formats.key_value import Encoding, KeyValue, Part, encode
-from topicschema.core.schemas import PulsarVersion, SchemaInfo, SchemaType
+from topicschema.core.schemas import NEWEST, PulsarVersion, SchemaInfo, SchemaType
 from topicschema.payload.columnar import validator_for
+from topicschema.payload.columnar.avro import ProgramValidator
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.columnar.json import names
 
@@ -235,6 +236,21 @@ def test_an_entry_without_a_value_lacks_what_its_message_requires() -> None:
     validator = validator_for(schema, schema, PULSAR_VERSION)
     contents = ["08 01 2a 03 0a 01 6b", "08 01 2a 05 0a 01 6b 12 00", "08 01 2a 07 0a 01 6b 12 02 08 01", "08 01"]
     assert reasons(validator, *map(bytes.fromhex, contents)) == ["MISSING_FIELD", "MISSING_FIELD", "", ""]
+
+
+def compiled(kind: str, pulsar_version: PulsarVersion = PULSAR_VERSION) -> ProgramValidator:
+    """Return the validator of an int for a reader with that type."""
+    reader, writer = (record(SchemaType.AVRO, {"name": "a", "type": each}) for each in (kind, "int"))
+    validator = validator_for(reader, writer, pulsar_version)
+    assert isinstance(validator, ProgramValidator)
+    return validator
+
+
+def test_equal_schemas_share_a_program_but_no_paths() -> None:
+    one, same = compiled("int"), compiled("int")
+    assert one.program is same.program
+    assert one.paths is not same.paths
+    assert one.program not in {compiled("long").program, compiled("int", NEWEST).program}
 
 
 def test_a_message_that_does_not_fit_loses_nothing() -> None:
