@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from schemathesis.checks import content_type_conformance, response_schema_conformance, status_code_conformance
 
-from support import sizes
 from support.kubernetes.registry_process import RegistryClient, run_registry
 from support.kubernetes.watched_namespace import watch_shop
 from support.pulsar.brokered_namespace import BrokeredShop
@@ -68,6 +67,8 @@ async def test_a_refusal_names_the_rule_and_changes_nothing(client: RegistryClie
     assert topic.rest.versions() == [0]
 
 
+@pytest.mark.full
+@pytest.mark.timeout(1_200)
 async def test_generated_calls_get_no_500_that_a_broker_does_not_give(
     client: RegistryClient, cluster: Cluster, namespace: str, pulsar: Pulsar, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,7 +82,7 @@ async def test_generated_calls_get_no_500_that_a_broker_does_not_give(
     cases = st.one_of([each.as_strategy(generation_mode=mode) for each in operations for mode in modes])
     names = {"tenant": "shop", "namespace": namespace, "topic": "created"}
 
-    @settings(max_examples=sizes.sized(120, 3_000), suppress_health_check=list(HealthCheck), deadline=None)
+    @settings(max_examples=3_000, suppress_health_check=list(HealthCheck), deadline=None)
     @given(cases, st.sampled_from([names, {}]))
     def answers_alike(case: schemathesis.Case[Any], of_path: dict[str, str]) -> None:
         case.path_parameters |= {name: text for name, text in of_path.items() if name in case.path_parameters}

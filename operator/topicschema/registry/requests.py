@@ -5,7 +5,7 @@ Source: PostSchemaPayload, SchemasResourceBase and TopicName (Pulsar 4.0), Jacks
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NoReturn
 from urllib.parse import unquote, unquote_plus
 
@@ -121,7 +121,7 @@ def version_of(text: str) -> int:
 class RequestPath:
     """The names in a path: the registry ("" for the default one), the kind of its resource, its parts and the call.
 
-    `parts` are tenant and namespace, and the decoded local name of a topic. A partition names its topic.
+    `parts` are tenant and namespace, and the local name of a topic. They are decoded once, and `named` checks them.
     """
 
     registry: str
@@ -139,12 +139,23 @@ class RequestPath:
         """`tenant/namespace`."""
         return "/".join(self.parts[:2])
 
+    def named(self) -> "RequestPath":
+        """Return the path with the topic's name as the broker reads it. A partition names its topic.
+
+        Raises RestError: 412 for invalid names, 500 for a topic with an invalid escape.
+        """
+        is_topic = self.root == "schemas"
+        parts = (*self.parts[:2], *map(_local_name, self.parts[2:]))
+        if not all(map(is_entity, parts[:2])) or not all(map(_is_local_name, parts[2:])):
+            raise RestError(412, f"{'Topic' if is_topic else 'Namespace'} name is not valid")
+        return replace(self, parts=parts)
+
 
 _PARTS: Final = {"schemas": 3, "namespaces": 2}
 
 
 def target_of(raw_path: str) -> RequestPath:
-    """Return what the path names. Raises RestError: 404 for another path, 412 for invalid names."""
+    """Return what the path names. Raises RestError: 404 for another path, 400 for one that is no URI."""
     path = _MATRIX_PARAMETERS.sub("", raw_path.partition("?")[0])
     if _BROKEN_ESCAPE.search(path) or "%00" in path:
         raise RestError(400, "Bad URI", Form.PAGE)
@@ -155,14 +166,7 @@ def target_of(raw_path: str) -> RequestPath:
     count = _PARTS.get(root, 0)
     if parts[:2] != ["admin", "v2"] or not count or len(parts) < 3 + count or "" in parts:
         raise RestError(404, "Not Found", Form.PAGE)
-    names = [unquote(each) for each in parts[3 : 3 + count]]
-    is_valid = all(map(is_entity, names[:2]))
-    if root == "schemas":
-        names[2] = _local_name(names[2])
-        is_valid = is_valid and _is_local_name(names[2])
-    if not is_valid:
-        raise RestError(412, f"{'Topic' if root == 'schemas' else 'Namespace'} name is not valid")
-    return RequestPath(registry, root, tuple(names), tuple(parts[3 + count :]))
+    return RequestPath(registry, root, tuple(map(unquote, parts[3 : 3 + count])), tuple(parts[3 + count :]))
 
 
 def _is_local_name(name: str) -> bool:

@@ -54,11 +54,15 @@ class Call:
 
     async def schema(self, *, is_stored: bool = False) -> SchemaInfo:
         """Return the schema of the body. Raises RestError."""
-        try:
-            body = await bodies.parse(self.body, requests.loads) if self.body.strip() else None
-        except MalformedBodyError as error:
-            raise RestError(400, str(error), Form.TEXT) from None
-        return requests.schema_of(body, is_stored=is_stored)
+        return await _schema_of(self.body, is_stored=is_stored)
+
+
+async def _schema_of(body: bytes, *, is_stored: bool = False) -> SchemaInfo:
+    try:
+        value = await bodies.parse(body, requests.loads) if body.strip() else None
+    except MalformedBodyError as error:
+        raise RestError(400, str(error), Form.TEXT) from None
+    return requests.schema_of(value, is_stored=is_stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,11 @@ class Api:
             endpoint = _endpoint(request, operations)
             request[_CALL] = endpoint.answer.__name__
             content = await body.read(request) if request.method in ("POST", "PUT") else b""
+            try:
+                target = target.named()
+            except RestError:
+                await endpoint.check_body(target, content)
+                raise
             governed = await self.governing.find(target)
             call = Call(request, target, governed, content)
             if governed.holder is None:
@@ -203,17 +212,23 @@ class Operation:
         """Return the answer, or raise RestError 404, after the broker's own checks of the request."""
         if self.answer is Api.version:
             requests.version_of(call.target.call[1])
-        if self.answer is Api.set_setting:
-            namespace_settings.sent(Setting(call.target.call[0]), call.body)
-        if self.answer in (Api.register, Api.compatibility, Api.number_of):
-            try:
-                await call.schema()
-            except RestError as error:
-                if error.status == HTTPStatus.BAD_REQUEST or self.answer is Api.number_of:
-                    raise
+        if self.answer is Api.number_of:
+            await call.schema()
+        await self.check_body(call.target, call.body)
         if isinstance(self.ungoverned, str):
             raise answers.not_found(self.ungoverned)
         return web.Response() if self.ungoverned is None else of_json(self.ungoverned)
+
+    async def check_body(self, target: RequestPath, body: bytes) -> None:
+        """Raise RestError 400 if the broker cannot read the body, which it does before it checks names."""
+        if self.answer is Api.set_setting:
+            namespace_settings.sent(Setting(target.call[0]), body)
+        if self.answer in (Api.register, Api.compatibility, Api.number_of):
+            try:
+                await _schema_of(body)
+            except RestError as error:
+                if error.status == HTTPStatus.BAD_REQUEST:
+                    raise
 
 
 _MISSING: Final = "Schema not found"

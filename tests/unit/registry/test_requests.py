@@ -19,7 +19,7 @@ from topicschema.registry.requests import target_of, version_of
 def test_a_path_names_its_registry_its_topic_and_a_call(
     path: str, registry: str, parts: tuple[str, ...], call: tuple[str, ...]
 ) -> None:
-    target = target_of(path)
+    target = target_of(path).named()
     assert (target.registry, target.parts, target.call) == (registry, parts, call)
 
 
@@ -44,7 +44,7 @@ def test_a_path_names_its_registry_its_topic_and_a_call(
 )
 def test_other_paths_are_refused(path: str, status: int) -> None:
     with pytest.raises(RestError) as refused:
-        target_of(path)
+        target_of(path).named()
     assert refused.value.status == status
 
 
