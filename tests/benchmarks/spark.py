@@ -32,7 +32,7 @@ from topicschema import payload
 from topicschema.core import formats
 from topicschema.core.schemas import SchemaInfo, SchemaType
 
-_MESSAGES, _FILLED, _TOPICS = 1_000_000, 300, 1_000
+_MESSAGES, _FILLED, _TOPICS = 4_000_000, 300, 1_000
 _ROUNDS = 3
 _WORKER = "pyspark.daemon"
 
@@ -133,7 +133,9 @@ def _measured(shop: _Shop, session: _Session) -> Iterator[Row]:
     (topic,) = shop.topics(1, partitions=2)
     shop.fill(topic, _MESSAGES)
     yield from _beside_clients(topic, session, {**shop.urls, "topics": topic.full_name})
-    yield bounded("memory at most of a Spark worker, audit of 1,000,000 messages", session.worker_peak(), "MiB", 1024)
+    yield bounded(
+        f"memory at most of a Spark worker, audit of {_MESSAGES:,} messages", session.worker_peak(), "MiB", 1024
+    )
     yield from _of_many(shop, session)
 
 
@@ -149,7 +151,7 @@ def _beside_clients(topic: RetainedTopic, session: _Session, options: dict[str, 
     yield beside("pulsar-messages, counted by version", _MESSAGES / count, "messages/s", anchor, Goal(1, at_most=False))
     name = "audit of a topic, beyond an audit with nothing new"
     yield beside(name, _MESSAGES / (audit - again), "messages/s", anchor, Goal(1.2, at_most=False))
-    yield row("audit of 1,000,000 messages of one topic", audit, "s")
+    yield row(f"audit of {_MESSAGES:,} messages of one topic", audit, "s")
     yield row("audit of one topic with nothing new", again, "s")
 
 
