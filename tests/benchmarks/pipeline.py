@@ -32,7 +32,6 @@ from topicschema.validation.run import runner
 from topicschema.validation.sources.files.source import FileMessages
 
 COUNT, BAD = 2_000_000, 12_994
-_MANY, _MANY_BAD = 5 * COUNT, 5 * BAD
 POOL = 20_000
 _GROUP = 50_000
 _WARM_UP, _ROUNDS = 3, 7
@@ -78,18 +77,15 @@ def _beside_spark_avro(made: orders.Orders, request: ValidationRequest, folder: 
     packed.write_bytes(request.pack().content)
     what = "whole validation run in Spark, local[2]: Parquet in, report out"
     files = str(folder / "orders.parquet"), _texts(made, folder)
-    yield from _beside_from_avro(what, ["benchmarks.run_pipeline", str(packed)], files, (COUNT, BAD), 1)
+    yield from _beside_from_avro(what, ["benchmarks.run_pipeline", str(packed)], files, 1)
 
 
 def verdicts(folder: Path) -> Iterator[Row]:
-    """Yield the rows of the data source `pulsar-verdicts`. `folder` is for the messages.
-
-    The query itself takes 0.2 s, however many messages there are, so there are more than in the row of a whole run.
-    """
+    """Yield the rows of the data source `pulsar-verdicts`. `folder` is for the messages."""
     made = orders.made(POOL)
-    files = str(stored(made, folder / "orders.parquet", _MANY, _MANY_BAD)), _texts(made, folder)
-    what = f"pulsar-verdicts over Parquet, {_MANY:,} messages, local[2], grouped by version, reason and path"
-    yield from _beside_from_avro(what, ["benchmarks.run_verdicts", *files], files, (_MANY, _MANY_BAD), 2.5)
+    files = str(stored(made, folder / "orders.parquet")), _texts(made, folder)
+    what = "pulsar-verdicts over Parquet, local[2], grouped by version, reason and path"
+    yield from _beside_from_avro(what, ["benchmarks.run_verdicts", *files], files, 2.5)
 
 
 def _texts(made: orders.Orders, folder: Path) -> str:
@@ -99,24 +95,20 @@ def _texts(made: orders.Orders, folder: Path) -> str:
     return str(texts)
 
 
-def _beside_from_avro(
-    what: str, module: Sequence[str], files: Sequence[str], counts: tuple[int, int], goal: float
-) -> Iterator[Row]:
-    """Yield two rows. `counts` are the numbers of messages and of bad ones."""
-    count, bad = counts
+def _beside_from_avro(what: str, module: Sequence[str], files: Sequence[str], goal: float) -> Iterator[Row]:
     anchor_command = [*map(str, (anchors_python(), FROM_AVRO, maven.jars(SPARK_AVRO))), *files]
     with serving([sys.executable, "-m", *module]) as ours, serving(anchor_command) as anchor:
         rounds = [(run_round(ours), run_round(anchor)) for _ in range(_WARM_UP + _ROUNDS)][_WARM_UP:]
-    if {each.messages for both in rounds for each in both} != {bad, count - bad}:
+    if {each.messages for both in rounds for each in both} != {BAD, COUNT - BAD}:
         raise RuntimeError("a round counted other messages than the bad ones")
     for suffix, field in (("", "seconds"), (", by processor time", "processor")):
         times = [(getattr(mine, field), getattr(anchor_s, field)) for mine, anchor_s in rounds]
         taken, theirs_taken = sorted(times, key=lambda both: both[0] / both[1])[_ROUNDS // 2]
         yield beside(
             f"{what}{suffix}",
-            count / taken,
+            COUNT / taken,
             "messages/s",
-            ("spark-avro's from_avro with count", count / theirs_taken),
+            ("spark-avro's from_avro with count", COUNT / theirs_taken),
             Goal(goal, at_most=False),
         )
 
