@@ -27,11 +27,8 @@ CONTROLLER = f"system:serviceaccount:{SYSTEM}:topicschema-controller"
 
 @pytest.fixture(scope="module")
 def cleared(cluster: Cluster) -> Iterator[Cluster]:
-    install.install_crds(cluster)
-    install.install_manifests(cluster)
-    install.clear_record(cluster, SYSTEM)
-    yield cluster
-    install.clear_record(cluster, SYSTEM)
+    with install.without_record(cluster, SYSTEM):
+        yield cluster
 
 
 def command(cluster: Cluster, *arguments: str, kubeconfig: Path | None = None) -> "subprocess.CompletedProcess[str]":

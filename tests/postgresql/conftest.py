@@ -68,11 +68,8 @@ async def storage(schema_url: str) -> AsyncIterator[PostgresStorage]:
 @pytest.fixture
 def cleared(cluster: Cluster) -> Iterator[Cluster]:
     """Yield the cluster with the product's kinds and no record."""
-    install.install_crds(cluster)
-    install.install_manifests(cluster)
-    install.clear_record(cluster, SYSTEM)
-    yield cluster
-    install.clear_record(cluster, SYSTEM)
+    with install.without_record(cluster, SYSTEM):
+        yield cluster
 
 
 def open_storage(url: str) -> PostgresStorage:

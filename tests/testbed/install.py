@@ -71,6 +71,16 @@ def guards(cluster: Cluster) -> Iterator[None]:
         cluster.kubectl("delete", "-f", _GUARDS)
 
 
+@contextmanager
+def without_record(cluster: Cluster, namespace: str) -> Iterator[None]:
+    """Install the CRDs and the manifests, and clear the operator's record in its namespace, now and at the end."""
+    install_crds(cluster)
+    install_manifests(cluster)
+    clear_record(cluster, namespace)
+    yield
+    clear_record(cluster, namespace)
+
+
 def clear_record(cluster: Cluster, namespace: str) -> None:
     """Delete all objects of the operator's record in its namespace."""
     for kind in ("schemahistories", "schemaversions", "pulsarnamespaceclaims"):

@@ -214,7 +214,8 @@ class Operation:
             requests.version_of(call.target.call[1])
         if self.answer is Api.number_of:
             await call.schema()
-        await self.check_body(call.target, call.body)
+        else:
+            await self.check_body(call.target, call.body)
         if isinstance(self.ungoverned, str):
             raise answers.not_found(self.ungoverned)
         return web.Response() if self.ungoverned is None else of_json(self.ungoverned)

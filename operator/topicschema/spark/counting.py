@@ -77,14 +77,9 @@ class Counter:
         """Yield the rows of the batches' messages. A verdict may have several rows."""
         for batch in batches:
             messages = reading.measured(batch)
-            readable = messages.select([*_PLACE, "bytes"])
-            faults = [(each, bad) for each in validate(batch) if len(bad := np.flatnonzero(each.verdicts.reasons))]
+            readable, bad, faults = reading.by_verdict(messages, validate(batch), [*_PLACE, "bytes"])
             if faults:
-                rows = np.concatenate([each.rows[bad] for each, bad in faults])
-                self._add_faults(messages.take(pa.array(rows)), faults)
-                is_readable = np.ones(len(batch), bool)
-                is_readable[rows] = False
-                readable = readable.filter(pa.array(is_readable))
+                self._add_faults(bad, faults)
             for group in _groups(readable, _PLACE):
                 self._count(group, (None, None, None))
             if len(self._counts) > _MOST_KEYS:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from topicschema.spark.options import ReadOptions
 from topicschema.spark.planning import TaskSpan
@@ -13,6 +14,9 @@ from topicschema.validation.errors import SourceError
 from topicschema.validation.sources import Expired, NotDelivered
 from topicschema.validation.sources.pulsar.admin import Admin
 from topicschema.validation.sources.pulsar.errors import SourceDeletedError
+
+if TYPE_CHECKING:
+    from topicschema.validation.run.validators import WriterVerdicts
 
 _TIMEOUT: Final = 90.0
 """Maximum seconds without data from the broker, restarts included, while messages remain to be read."""
@@ -99,6 +103,23 @@ def _between(batch: pa.RecordBatch, span: TaskSpan) -> pa.RecordBatch:
     if span.until is not None:
         chosen &= published < span.until
     return batch.filter(pa.array(chosen | (published < 0)))
+
+
+def by_verdict(
+    messages: pa.Table, verdicts: Iterable["WriterVerdicts"], columns: Sequence[str]
+) -> tuple[pa.Table, pa.Table, list[tuple["WriterVerdicts", NDArray[np.int64]]]]:
+    """Return these columns of the messages without a fault, all columns of those with one, and the latter's verdicts.
+
+    Each of the verdicts has the places of its bad messages in it. All these are in the order of the second table.
+    """
+    readable = messages.select(columns)
+    faults = [(each, bad) for each in verdicts if len(bad := np.flatnonzero(each.verdicts.reasons))]
+    if not faults:
+        return readable, messages.slice(0, 0), faults
+    rows = np.concatenate([each.rows[bad] for each, bad in faults])
+    is_readable = np.ones(len(messages), bool)
+    is_readable[rows] = False
+    return readable.filter(pa.array(is_readable)), messages.take(pa.array(rows)), faults
 
 
 def measured(batch: pa.RecordBatch) -> pa.Table:

@@ -9,7 +9,6 @@ import pyarrow as pa
 from topicschema.payload.arrow import values
 from topicschema.payload.arrow.decoder import ColumnFault
 from topicschema.payload.arrow.shapes import Shape
-from topicschema.payload.columnar.avro.output_layout import BUDGET_A_BYTE, MAX_BUDGET
 from topicschema.payload.columnar.base import in_schema
 from topicschema.payload.columnar.column import Column, Flags
 from topicschema.payload.columnar.reasons import NUMBERS
@@ -40,11 +39,7 @@ class SingleReader:
                 reason = fatal.rule if fatal.rule in NUMBERS else "INVALID_FOR_COLUMN"
                 faults.append(ColumnFault(row, reason, in_schema(fatal.path), fatal.offset))
             read.append(None if fatal else value)
-        budgets = [*map(budget_of, payloads.lengths.tolist())]
-        array, unheld = values.array_of(self._shape, read, budgets)
-        if unheld:
-            read = [None if row in unheld else each for row, each in enumerate(read)]
-            array, _ = values.array_of(self._shape, read, budgets)
+        array, unheld = values.array_of_messages(self._shape, read, payloads)
         return array, faults + [ColumnFault(row, each.reason, each.path, -1) for row, each in unheld.items()]
 
     def _value(self, payload: bytes, findings: list[PayloadFinding]) -> Any:
@@ -53,11 +48,6 @@ class SingleReader:
         except Unreadable as stop:
             findings.append(stop.finding)
             return None
-
-
-def budget_of(size: int) -> int:
-    """Return the bytes that a message of `size` bytes may take in items and entries."""
-    return MAX_BUDGET + BUDGET_A_BYTE * size
 
 
 def json_reader(shape: Shape) -> Read:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from topicschema.payload import MessageReader, Pair
 from topicschema.payload.arrow import values
 from topicschema.payload.arrow.shapes import Shape
-from topicschema.payload.arrow.singles import Read, budget_of
+from topicschema.payload.arrow.singles import Read
 from topicschema.payload.codec import Codec
 from topicschema.payload.columnar.column import Column
 from topicschema.payload.finding import PayloadFinding
@@ -49,9 +49,5 @@ class ToleratedReader:
             is_read = all(each.is_tolerated for each in findings)
             read.append((value._asdict() if isinstance(value, Pair) else value) if is_read else None)
             rows += [row] if is_read else []
-        budgets = [*map(budget_of, payloads.lengths.tolist())]
-        array, unheld = values.array_of(self._shape, read, budgets)
-        if unheld:
-            read = [None if row in unheld else each for row, each in enumerate(read)]
-            array, _ = values.array_of(self._shape, read, budgets)
+        array, unheld = values.array_of_messages(self._shape, read, payloads)
         return array, np.array([row for row in rows if row not in unheld], np.int64)

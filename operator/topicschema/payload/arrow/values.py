@@ -10,6 +10,7 @@ import pyarrow as pa
 from topicschema.payload.arrow.shapes import BeyondColumnError, Shape
 from topicschema.payload.columnar.avro import output_layout, outputs
 from topicschema.payload.columnar.avro.outputs import BatchTooLargeError
+from topicschema.payload.columnar.column import Column
 
 _UNFIT: Final = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, UnicodeError, TypeError, ValueError)
 _UNFITS: Final = (*_UNFIT, OverflowError, BeyondColumnError)
@@ -34,6 +35,20 @@ def array_of(
     builder.pay(len(values) * shape.row_size)
     array = builder.array(shape, list(values), range(len(values)), "$")
     return array, builder.faults
+
+
+def array_of_messages(shape: Shape, values: Sequence[Any], payloads: Column) -> tuple[pa.Array, dict[int, Unheld]]:
+    """Return the array of the values of messages, as `array_of`. A value that it cannot hold is null as a whole.
+
+    The longer the payload of a message is, the more bytes it may take in items and entries.
+    """
+    sizes = payloads.lengths.tolist()
+    budgets = [output_layout.MAX_BUDGET + output_layout.BUDGET_A_BYTE * size for size in sizes]
+    array, unheld = array_of(shape, values, budgets)
+    if unheld:
+        held = [None if row in unheld else each for row, each in enumerate(values)]
+        array, _ = array_of(shape, held, budgets)
+    return array, unheld
 
 
 class _Builder:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 from pyspark.sql.types import (
@@ -91,15 +90,10 @@ class FactCounter:
         """Yield the facts of the batches with the verdicts on their messages."""
         for batch, verdicts in batches:
             messages = reading.measured(batch)
-            counted = messages.select([*_GROUP, "bytes", "time"])
-            faults = [(each, bad) for each in verdicts if len(bad := np.flatnonzero(each.verdicts.reasons))]
+            readable, bad, faults = reading.by_verdict(messages, verdicts, [*_GROUP, "bytes", "time"])
             if faults:
-                rows = np.concatenate([each.rows[bad] for each, bad in faults])
-                yield self._faults(messages.take(pa.array(rows)), faults)
-                readable = np.ones(len(batch), bool)
-                readable[rows] = False
-                counted = counted.filter(pa.array(readable))
-            self._count(counted)
+                yield self._faults(bad, faults)
+            self._count(readable)
             if len(self._counts) > _MOST_KEYS:
                 yield self._counted()
         if self._counts:
